@@ -100,7 +100,25 @@ function copyRedoc(): void {
   const script = readFileSync(redoc, "utf8");
   if (!script.includes(logo)) throw new Error(`${redoc} no longer loads ${logo}: see what it loads instead.`);
   mkdirSync(ASSETS, { recursive: true });
-  writeFileSync(`${ASSETS}/redoc.js`, script.replaceAll(logo, emptyPicture));
+  writeFileSync(`${ASSETS}/redoc.js`, ownPropertiesOnly(script.replaceAll(logo, emptyPicture)));
+}
+
+/**
+ * Redoc finds a column `hasOwnProperty` or `constructor` in `Object.prototype`, calls it, and shows nothing but an error.
+ * Its walk through a document reads own properties of its table of types, and no call goes to a property of the document.
+ */
+function ownPropertiesOnly(script: string): string {
+  const lookUps = [
+    ["l=i.properties[e];", "l=Object.hasOwn(i.properties,e)?i.properties[e]:void 0;"],
+    ["l=n.properties[o];", "l=Object.hasOwn(n.properties,o)?n.properties[o]:void 0;"],
+    ["let i=v[o],a=x;", "let i=Object.hasOwn(v,o)?v[o]:void 0,a=x;"],
+  ] as const;
+  for (const [inherited] of lookUps)
+    if (script.split(inherited).length !== 2)
+      throw new Error(`Redoc no longer has ${inherited} once: see how it reads the types of properties.`);
+  return lookUps
+    .reduce((text, [inherited, own]) => text.replace(inherited, own), script)
+    .replace(/(?<![\w$.])([\w$]+(?:\.[\w$]+)*)\.hasOwnProperty\(/g, "Object.hasOwn($1,");
 }
 
 /** Copied: each release since 5.18 depends on `@scarf/scarf`, which reports every install to its maker. */
