@@ -70,6 +70,19 @@ export interface Selection {
  */
 export type TextFormat = "json" | "json-strings" | "json-declared" | "ndjson" | "csv" | "spreadsheet";
 
+/** Characters with which spreadsheets begin a formula, and blanks that some of them remove first. */
+const FORMULA_STARTS = "=+@＝＋－＠\t\n\r \u00a0\u200b-";
+
+/** What a cell begins with that gets an apostrophe in the format `spreadsheet`; JavaScript and RE2 read it alike. */
+export const FORMULA_PATTERN = `^[${FORMULA_STARTS}]`;
+
+const FORMULA = new RegExp(FORMULA_PATTERN);
+
+/** Whether spreadsheets may take a text for a formula: its first character decides. */
+export function isFormula(text: string): boolean {
+  return FORMULA.test(text);
+}
+
 export type JsonFormat = Extract<TextFormat, "json" | "json-strings" | "json-declared">;
 
 /** Binary tables: Parquet, and Apache Arrow's file and stream. Their bodies have no frame of the API's own. */

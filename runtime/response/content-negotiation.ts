@@ -12,6 +12,7 @@ import {
   type Page,
   type ResolvedQuery,
   type RowFormat,
+  isFormula,
 } from "../model/query.js";
 import type { ResultColumns, StreamEnd } from "../warehouse/warehouse.js";
 
@@ -93,7 +94,7 @@ export function frameOf(
     case "csv":
     case "spreadsheet":
       return {
-        head: `${columns.map(({ name }) => csvName(name)).join(",")}\r\n`,
+        head: `${columns.map(({ name }) => csvName(name, format)).join(",")}\r\n`,
         tail: ({ returned }) => (returned !== 0 ? "\r\n" : ""),
       };
     default:
@@ -123,8 +124,9 @@ function envelope({ limit, offset }: Page, keyset: Keyset | undefined, nextCurso
 }
 
 /** A field of the header record (RFC 4180). */
-function csvName(name: string): string {
-  return /[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
+function csvName(name: string, format: "csv" | "spreadsheet"): string {
+  const text = format === "spreadsheet" && isFormula(name) ? `'${name}` : name;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 const SUFFIX = new RegExp(`\\.(${FORMAT_SUFFIXES.join("|")})$`);

@@ -109,9 +109,11 @@ describe("a page that is not the last names the next one", () => {
 });
 
 it("leaves CSV cells exact, unless CSV_ESCAPE_FORMULAS is set", async () => {
-  const { serveFormulas } = await import("./formulas.js");
-  expect(await serveFormulas({})).toBe('n,v\r\n-1,"=1+1"\r\n-2,"a=b"\r\n-3,"-x"\r\n');
+  const { CELLS, serveFormulas } = await import("./formulas.js");
+  const csv = (header: string, cellOf: (cell: readonly [string, boolean]) => string): string =>
+    `${header}\r\n${CELLS.map((cell, i) => `${String(-1 - i)},"${cellOf(cell)}"\r\n`).join("")}`;
+  expect(await serveFormulas({})).toBe(csv("=n,v", ([text]) => text));
   expect(await serveFormulas({ CSV_ESCAPE_FORMULAS: "true" })).toBe(
-    `n,v\r\n-1,"'=1+1"\r\n-2,"a=b"\r\n-3,"'-x"\r\n`,
+    csv("'=n,v", ([text, isFormula]) => (isFormula ? `'${text}` : text)),
   );
 });

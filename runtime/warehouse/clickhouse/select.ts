@@ -1,10 +1,11 @@
 import type { Relation, SortKey } from "../../model/endpoint.js";
-import type { RowFormat, Selection } from "../../model/query.js";
+import { FORMULA_PATTERN, type RowFormat, type Selection } from "../../model/query.js";
 import {
   constant,
   DIRECTIONS,
   EMPTY,
   escapedIdentifier,
+  escapedLiteral,
   join,
   sql,
   type Sql,
@@ -187,6 +188,8 @@ const FORMATS: Readonly<Record<RowFormat, Sql>> = {
   "arrow-stream": sql`ArrowStream`,
 };
 
+const FORMULA = escapedLiteral(FORMULA_PATTERN);
+
 /** A value in the API's format (runtime/docs/responses.md). The settings of the query do the rest. */
 function write(column: ResultColumn, value: Sql, format: RowFormat): Sql {
   const { type, wide, numbers } = column;
@@ -202,7 +205,7 @@ function write(column: ResultColumn, value: Sql, format: RowFormat): Sql {
       return writeCsv(type, value);
     case "spreadsheet":
       return TEXTS.test(parseType(type).name)
-        ? sql`replaceRegexpOne(${writeCsv(type, value)}, '^([=+@\\\\t\\\\r-])', '\\'\\\\1')`
+        ? sql`replaceRegexpOne(${writeCsv(type, value)}, ${FORMULA}, '\\'\\\\0')`
         : writeCsv(type, value);
     default:
       return tableValue(value, type);

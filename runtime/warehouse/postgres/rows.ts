@@ -1,3 +1,4 @@
+import { isFormula } from "../../model/query.js";
 import type { PooledBytes } from "../spool.js";
 import {
   bytesOf,
@@ -62,8 +63,8 @@ export function fieldsOf(frame: Buffer, offset: number, count: number): (Buffer 
   return fields;
 }
 
-/** Spreadsheets take a text that begins so for a formula. */
-const FORMULA_BYTES: ReadonlySet<number | undefined> = new Set(Buffer.from("=+@\t\r-"));
+/** Bytes of the longest character that begins a formula. */
+const FORMULA_BYTES = 3;
 
 /** Longer values are copied by one call. */
 const COPIED_BY_WORD = 256;
@@ -214,7 +215,7 @@ export class TextWriter implements RowWriter {
 
   /** A text of any length, in pieces. */
   #addText(column: ColumnWriter, source: DataView, from: number, to: number): void {
-    if (column.guardsFormulas && to > from && FORMULA_BYTES.has(source.getUint8(from)))
+    if (column.guardsFormulas && isFormula(textOf(source, from, Math.min(to, from + FORMULA_BYTES))))
       this.#memory.view.setUint8(this.#at++, APOSTROPHE);
     for (let start = from; start < to; start += PIECE_BYTES) {
       const end = Math.min(to, start + PIECE_BYTES);
