@@ -37,7 +37,7 @@ async function tables(): Promise<string> {
   });
 }
 
-function rowsModel(name: string, schema: string, columns: TestModel["columns"]): TestModel {
+function rowsModel(name: string, schema: string, columns: NonNullable<TestModel["columns"]>): TestModel {
   return {
     name,
     schema,
