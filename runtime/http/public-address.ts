@@ -14,7 +14,7 @@ export interface PublicAddressOf {
   readonly isPrefixForwarded: boolean;
   /**
    * What addresses in documents begin with; null where the prefix comes with the request: there they are relative to the document. With
-   * the prefix in them a document was rendered for each that a caller made up: 50 ms of processor time with 503 endpoints.
+   * the prefix in them a document was rendered for each that a caller made up.
    */
   readonly base: string | null;
 }
