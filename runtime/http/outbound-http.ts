@@ -65,7 +65,7 @@ export type NotificationResult =
 
 /**
  * Sends a request whose response counts by its head, whatever its body is, and whether it ends. Resolves with the end of the response, so
- * that whoever bounds its requests bounds their connections. Never rejects.
+ * that a bound of requests is one of connections. Never rejects.
  */
 export async function sendNotification(request: OutboundRequest): Promise<NotificationResult> {
   const heads: NotificationResult[] = [];

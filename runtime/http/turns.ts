@@ -2,7 +2,7 @@
 export class Turns {
   readonly #atOnce: number;
   #free: number;
-  /** Bounded by whoever waits: each has a request of its own. */
+  /** Bounded by its callers: each has a request of its own. */
   readonly #waiting: (() => void)[] = [];
 
   constructor(atOnce: number) {

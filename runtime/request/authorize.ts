@@ -57,7 +57,7 @@ export async function peek(
 }
 
 /**
- * As `peek`, for documents and pages, which count by address whoever asks: 8 connections that asked for `/openapi.json` of 503 endpoints
+ * As `peek`, for documents and pages, which count by address, with any key: 8 connections that asked for `/openapi.json` of 503 endpoints
  * made everybody else wait seconds.
  */
 export async function authorizeDocument(...asked: Parameters<typeof peek>): Promise<RequestContext> {

@@ -91,7 +91,7 @@ async function send(
 /** Status of a receiver that is gone for good: its endpoint is switched off. */
 const GONE = 410;
 
-/** Locks the endpoint before the delivery, as whoever switches it off does. */
+/** Locks the endpoint before the delivery, as a request that switches it off does. */
 async function recordAttempt(
   tx: OperatorTransaction,
   { project_id, id, attempts, endpoint_id, url }: Delivery,
