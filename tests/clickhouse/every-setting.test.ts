@@ -32,7 +32,7 @@ const CONDITIONS: readonly Condition[] = [
   { name: "a", column: "amount", operator: "gte", value: "0.3" },
   { name: "d", column: "day", operator: ">=", value: "2024-01-02" },
   { name: "e", column: "exact", operator: "<=", value: "2024-12-31" },
-  { name: "f", column: "flag", operator: "ne", value: "maybe" },
+  { name: "f", column: "flag", operator: "ne", value: "true" },
   { name: "m", column: "mood", operator: "=", value: "b" },
   { name: "k", column: "mark", operator: "ne", value: "77" },
 ] as unknown as readonly Condition[];
