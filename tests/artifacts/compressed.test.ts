@@ -3,17 +3,22 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
+import * as zlib from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { PolledSource } from "../../generator/artifacts/polled-source.js";
 import { readSource } from "../../generator/artifacts/source.js";
+import { ARTIFACT_FILES } from "../../runtime/model/store-address.js";
 import { needs } from "../support/needs.js";
 import { listen } from "../support/port.js";
 import { ownFolder } from "../support/service.js";
-import { azurite, gcsEmulator, moto } from "./object-stores.js";
-import { withVariables } from "./store.js";
+import { type TestStore, withVariables } from "./store.js";
+import { STORES } from "./stores.js";
 
 const TEXT = `{"metadata": {}, "nodes": {}, "ä": "${"x".repeat(100_000)}"}`;
-const GZIP = gzipSync(TEXT);
+/** Node 20 has none. */
+const HAS_ZSTD = "zstdDecompress" in zlib;
+
+const GZIP = zlib.gzipSync(TEXT);
 
 /** Written by another program; null where none is installed. */
 function zstd(text: string): Buffer | null {
@@ -26,26 +31,48 @@ function zstd(text: string): Buffer | null {
   }
 }
 
-const STORES = {
-  "s3://": moto,
-  "gs://": gcsEmulator,
-  "az://": () => azurite("az"),
-};
+const hasServers = needs("moto_server", "gcp-storage-emulator", "azurite-blob");
 
-describe.skipIf(!needs("moto_server", "gcp-storage-emulator", "azurite-blob"))("a store", () => {
-  it.each(Object.entries(STORES))("of %s gives what a compressed file holds", async (_, start) => {
-    const store = await start();
+/** By the suffix of their names, with what a store says of them. */
+const FORMATS = { gz: [GZIP, "gzip"], zst: [zstd(TEXT), "zstd"] } as const;
+const CASES = Object.keys(hasServers ? STORES : {}).flatMap((kind) =>
+  (["gz", "zst"] as const).map((suffix) => [kind, suffix] as const),
+);
+
+describe.skipIf(!hasServers)("a store", () => {
+  it.each(CASES)("%s gives what a file of .%s holds, to whoever reads it", async (kind, suffix) => {
+    const store = await (STORES[kind] as () => Promise<TestStore>)();
     withVariables(store.variables);
-    await store.put("dbt/manifest.json", GZIP);
-    await store.put("gz/manifest.json.gz", GZIP);
-    const read = async (name: string): Promise<string> => {
-      const found = await readSource(`${store.folder}/${name}`, {}, store.access);
-      return found.ok ? found.value.text : found.problems.join();
-    };
-    // Under the plain name, under its own, and where only the compressed one is there.
-    for (const name of ["dbt/manifest.json", "gz/manifest.json.gz", "gz/manifest.json"])
-      expect(await read(name)).toBe(TEXT);
-    expect(await read("none/manifest.json")).toMatch(/there is no such file|answered 404/);
+    const [bytes, encoding] = FORMATS[suffix];
+    if (bytes === null) return;
+    const hasSiblings = kind !== "dbt-cloud://";
+    for (const file of Object.values(ARTIFACT_FILES)) {
+      await store.put(`plain/${file}`, bytes);
+      await store.put(`own/${file}.${suffix}`, bytes);
+      await store.put(`encoded/${file}`, bytes, encoding);
+      const names = [
+        `plain/${file}`,
+        `own/${file}.${suffix}`,
+        `encoded/${file}`,
+        ...(hasSiblings ? [`own/${file}`] : []),
+      ];
+      for (const name of names) {
+        const location = `${store.folder}/${name}`;
+        const once = await readSource(location, {}, store.access);
+        const polled = await new PolledSource(location, undefined, store.access).poll(null);
+        if (suffix === "zst" && !HAS_ZSTD) {
+          const says = expect.stringMatching(/compressed with zstd: Node 22\.15 or later reads it/) as string;
+          expect([once, polled]).toMatchObject([{ problems: [says] }, { kind: "error", detail: says }]);
+        } else
+          expect([once, polled], name).toMatchObject([
+            { ok: true, value: { text: TEXT } },
+            { kind: "text", text: TEXT },
+          ]);
+      }
+    }
+    expect(await readSource(`${store.folder}/none/manifest.json`, {}, store.access)).toMatchObject({
+      problems: [expect.stringMatching(/there is no such file|answered 404|not found/i) as string],
+    });
   });
 });
 
@@ -64,18 +91,6 @@ describe("a compressed file", () => {
     );
     for (const name of ["encoded.json", "plain.json"])
       expect(await readSource(`http://${host}/${name}`)).toMatchObject({ ok: true, value: { text: TEXT } });
-  });
-
-  it("of zstd is read, or the version of Node that reads it is named", async () => {
-    const bytes = zstd(TEXT);
-    if (bytes === null) return;
-    const found = await readSource(put("manifest.json.zst", bytes));
-    const isNew = "zstdDecompress" in (await import("node:zlib"));
-    if (isNew) expect(found).toMatchObject({ ok: true, value: { text: TEXT } });
-    else
-      expect(found).toMatchObject({
-        problems: [expect.stringMatching(/compressed with zstd: Node 22\.15 or later reads it/) as string],
-      });
   });
 
   it("is bounded by what comes out", async () => {

@@ -11,7 +11,7 @@ import { programPath } from "../support/needs.js";
 import { freePort, listen } from "../support/port.js";
 import { ownFolder } from "../support/service.js";
 import { gateTo } from "./gate.js";
-import { type ObjectStore, putFile, type TestStore, type Variables } from "./store.js";
+import { putFile, type TestStore, type Variables } from "./store.js";
 
 /** Starts a server that ends with the test, and waits until it answers. */
 async function started(
@@ -38,7 +38,7 @@ async function started(
 const BUCKET = "dbt-artifacts";
 
 /** moto, which checks keys and signatures from the first read on. */
-export async function moto(): Promise<ObjectStore> {
+export async function moto(): Promise<TestStore> {
   const port = String(await freePort());
   const direct = `http://127.0.0.1:${port}`;
   await started(programPath("moto_server"), ["-H", "127.0.0.1", "-p", port], `${direct}/moto-api/`);
@@ -79,7 +79,8 @@ export async function moto(): Promise<ObjectStore> {
   return {
     folder: `s3://${BUCKET}/target`,
     elsewhere: "s3://no-such-bucket/manifest.json",
-    put: (name, Body) => writer.send(new PutObjectCommand({ Bucket: BUCKET, Key: `target/${name}`, Body })),
+    put: (name, Body, ContentEncoding) =>
+      writer.send(new PutObjectCommand({ Bucket: BUCKET, Key: `target/${name}`, Body, ContentEncoding })),
     remove: (name) => writer.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: `target/${name}` })),
     gate,
     variables,
@@ -155,6 +156,7 @@ export async function gcsEmulator(): Promise<TestStore> {
   return {
     folder: `gs://${BUCKET}/target`,
     elsewhere: "gs://no-such-bucket/manifest.json",
+    // The emulator keeps no `Content-Encoding`.
     put: async (name, body) => {
       const url = `${direct}/upload/storage/v1/b/${BUCKET}/o?uploadType=media&name=${object(name)}`;
       const { ok } = await fetch(url, {
@@ -179,7 +181,7 @@ export async function gcsEmulator(): Promise<TestStore> {
 
 const ACCOUNT = "devstoreaccount1";
 
-export async function azurite(scheme: "az" | "abfss"): Promise<ObjectStore> {
+export async function azurite(scheme: "az" | "abfss"): Promise<TestStore> {
   const port = String(await freePort());
   const direct = `http://127.0.0.1:${port}`;
   const key = Buffer.from(randomUUID()).toString("base64");
@@ -209,7 +211,14 @@ export async function azurite(scheme: "az" | "abfss"): Promise<ObjectStore> {
   return {
     folder: `${at(BUCKET)}/target`,
     elsewhere: `${at("no-such-container")}/manifest.json`,
-    put: (name, text) => container.getBlockBlobClient(`target/${name}`).upload(text, Buffer.byteLength(text)),
+    put: (name, content, blobContentEncoding) =>
+      container
+        .getBlockBlobClient(`target/${name}`)
+        .upload(
+          content,
+          Buffer.byteLength(content),
+          blobContentEncoding === undefined ? {} : { blobHTTPHeaders: { blobContentEncoding } },
+        ),
     remove: (name) => container.deleteBlob(`target/${name}`),
     gate,
     variables: { AZURE_STORAGE_CONNECTION_STRING: connection(gate.url, `AccountKey=${key}`) },

@@ -12,7 +12,8 @@ export interface TestStore {
   readonly folder: string;
   /** An address of the same kind in a bucket, container or job that is not there. */
   readonly elsewhere: string;
-  put(name: string, text: string): Promise<unknown>;
+  /** `encoding`: the `Content-Encoding` that the store keeps with it, where it has one. */
+  put(name: string, content: string | Buffer, encoding?: string): Promise<unknown>;
   remove(name: string): Promise<unknown>;
   /** The proxy in front of it; null: nothing is between. */
   readonly gate: Gate | null;
@@ -31,11 +32,6 @@ export interface TestStore {
   readonly isConditional: boolean;
 }
 
-/** A store of files of any kind. */
-export interface ObjectStore extends TestStore {
-  put(name: string, content: string | Buffer): Promise<unknown>;
-}
-
 /** Sets variables of this process, as a shell would; the former ones are back at the end of the test. */
 export function withVariables(variables: Variables): void {
   const before = process.env;
@@ -52,8 +48,8 @@ export function withVariables(variables: Variables): void {
 }
 
 /** Puts a file in one step. */
-export function putFile(file: string, text: string): void {
+export function putFile(file: string, content: string | Buffer): void {
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(`${file}.tmp`, text);
+  writeFileSync(`${file}.tmp`, content);
   renameSync(`${file}.tmp`, file);
 }

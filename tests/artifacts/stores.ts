@@ -38,33 +38,39 @@ function localFolder(): Promise<TestStore> {
 
 /** Files by path, with an `ETag`, as a web server sends them. */
 async function fileServer(isAllowed: (authorization: string | undefined, name: string) => number) {
-  const files = new Map<string, string>();
+  const files = new Map<string, { readonly content: string | Buffer; readonly encoding?: string }>();
   const server = createServer(({ url = "", headers }, response) => {
     const path = url.replace(/\?.*/, "");
     const status = isAllowed(headers.authorization, path);
-    const text = files.get(path);
-    if (status !== 200 || text === undefined)
+    const file = files.get(path);
+    if (status !== 200 || file === undefined)
       return void response.writeHead(status === 200 ? 404 : status).end();
-    const etag = `"${createHash("md5").update(text).digest("hex")}"`;
+    const { content, encoding } = file;
+    const etag = `"${createHash("md5").update(content).digest("hex")}"`;
     if (headers["if-none-match"] === etag) return void response.writeHead(304, { etag }).end();
     response
-      .writeHead(200, { etag, "content-type": "application/json", "content-length": text.length })
-      .end(text);
+      .writeHead(200, {
+        ...{ etag, "content-type": "application/json", "content-length": Buffer.byteLength(content) },
+        ...(encoding !== undefined && { "content-encoding": encoding }),
+      })
+      .end(content);
   });
   const gate = await gateTo(`http://${await listen(server)}`);
-  return { files, gate };
+  const put = (path: string, content: string | Buffer, encoding?: string): Promise<void> =>
+    Promise.resolve(void files.set(path, { content, ...(encoding !== undefined && { encoding }) }));
+  return { put, files, gate };
 }
 
 async function webServer(): Promise<TestStore> {
   const login = Buffer.from("me:s3cret").toString("base64");
-  const { files, gate } = await fileServer((authorization) =>
+  const { put, files, gate } = await fileServer((authorization) =>
     authorization === `Basic ${login}` ? 200 : 401,
   );
   const { host } = new URL(gate.url);
   return {
     folder: `http://me:s3cret@${host}/target`,
     elsewhere: `http://me:s3cret@${host}/none/manifest.json`,
-    put: (name, text) => Promise.resolve(void files.set(`/target/${name}`, text)),
+    put: (name, ...of) => put(`/target/${name}`, ...of),
     remove: (name) => Promise.resolve(void files.delete(`/target/${name}`)),
     gate,
     variables: {},
@@ -79,7 +85,7 @@ async function webServer(): Promise<TestStore> {
 async function dbtCloud(): Promise<TestStore> {
   const token = `dbtc_${randomUUID()}`;
   const path = "/api/v2/accounts/12345/jobs/678/artifacts";
-  const { files, gate } = await fileServer((authorization) =>
+  const { put, files, gate } = await fileServer((authorization) =>
     authorization === `Token ${token}` ? 200 : 401,
   );
   const access = (own: string): ArtifactAccess => ({
@@ -89,7 +95,7 @@ async function dbtCloud(): Promise<TestStore> {
   return {
     folder: "dbt-cloud://12345/jobs/678",
     elsewhere: "dbt-cloud://12345/jobs/999/manifest.json",
-    put: (name, text) => Promise.resolve(void files.set(`${path}/${name}`, text)),
+    put: (name, ...of) => put(`${path}/${name}`, ...of),
     remove: (name) => Promise.resolve(void files.delete(`${path}/${name}`)),
     gate,
     variables: {},

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { azurite, moto } from "../artifacts/object-stores.js";
-import type { ObjectStore } from "../artifacts/store.js";
+import type { TestStore } from "../artifacts/store.js";
 import { start } from "../support/command.js";
 import { needs } from "../support/needs.js";
 import { listen } from "../support/port.js";
@@ -31,7 +31,7 @@ for name in sys.argv[1:]: duckdb_extensions.import_extension(name)`;
 const home = hasStores ? await homeWith("httpfs", "azure") : "";
 
 /** moto does not accept how DuckDB and ClickHouse sign a listing: keys are not checked. */
-async function amazon(): Promise<Pick<ObjectStore, "folder" | "put" | "variables" | "secrets">> {
+async function amazon(): Promise<Pick<TestStore, "folder" | "put" | "variables" | "secrets">> {
   const store = await moto();
   const url = store.variables["AWS_ENDPOINT_URL_S3"] ?? "";
   await fetch(`${url}/moto-api/reset-auth`, { method: "POST", body: "1000000" });
@@ -39,7 +39,7 @@ async function amazon(): Promise<Pick<ObjectStore, "folder" | "put" | "variables
 }
 
 /** Google's store speaks the protocol of S3 too; its emulators do not, and moto does. */
-async function google(): Promise<Pick<ObjectStore, "folder" | "put" | "variables" | "secrets">> {
+async function google(): Promise<Pick<TestStore, "folder" | "put" | "variables" | "secrets">> {
   const { folder, put, variables, secrets } = await amazon();
   return {
     put,
