@@ -19,7 +19,7 @@ import { type CopyMaterialization, type Loader, type LoadRequest, MATERIALIZATIO
 import { postgresLoader } from "../ddl/postgres/load.js";
 import type { RelationScript } from "../ddl/script.js";
 import { readRevision } from "../diff/revision.js";
-import { recordedBuilds } from "../manifest/run-results.js";
+import { type RecordedBuilds, recordedBuilds } from "../manifest/run-results.js";
 import { ENGINES, type ServedEngine } from "../manifest/served-types/served-type.js";
 import { redactedLocation } from "../artifacts/source.js";
 import { counted } from "../report/report.js";
@@ -123,15 +123,35 @@ async function ddl(revision: string, settings: Settings, flags: DdlFlags): Promi
     as: flags.as,
     grants: flags.grant ?? [],
     variables: settings.variables,
-    buildsOf: (copied) => buildsAtLoad(copied, catalogue.lineage, builds.value),
+    buildsOf: (copied) => buildsAtLoad(copied, catalogue.lineage, builds.value.records),
   };
   const loader = await openLoader(engine, relations.value, request, flags);
   if (!loader.ok) return failure(...loader.problems);
   try {
-    return await (flags.apply ? applied : printed)(loader.value, relations.value, request);
+    const result = await (flags.apply ? applied : printed)(loader.value, relations.value, request);
+    return result.exit === EXIT.ok
+      ? { ...result, notes: unknownBuilds(relations.value, request, builds.value) }
+      : result;
   } finally {
     await loader.value.close();
   }
+}
+
+/** Which relations are loaded without the time of a build, and why. A view keeps none. */
+function unknownBuilds(
+  relations: readonly CopiedRelation[],
+  { as, buildsOf }: LoadRequest,
+  { location, problem }: RecordedBuilds,
+): readonly string[] {
+  if (location === null || as === "view") return [];
+  const names = relations
+    .filter((copied) => buildsOf(copied) === null)
+    .map(({ relation }) => relation.join("."));
+  if (names.length === 0) return [];
+  const why = problem ?? `${location} has no successful build of them.`;
+  return [
+    `warning: ${why} ${names.join(", ")}: this load is of no known build, so callers get no X-Data-As-Of.`,
+  ];
 }
 
 function nothingToLoad(revision: string, { skipped }: Catalogue): string {

@@ -110,7 +110,7 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
   if (!builds.ok) return failure(...builds.problems);
   const found = await withProgress("Comparing endpoints", (progress) =>
     inspectDatabase({ ...options, clickhouse }, (database) =>
-      reviewIn(database, catalogue, builds.value, progress),
+      reviewIn(database, catalogue, builds.value.records, progress),
     ),
   );
   if (!found.ok) return failure(...found.problems);

@@ -40,19 +40,41 @@ export function parseRunResults(text: string, location: string): Outcome<Invocat
   return succeeded({ builds, tests, command });
 }
 
+/** What dbt has built, by a `run_results.json`. */
+export interface RecordedBuilds {
+  readonly records: BuildRecords;
+  /** The file; null where the variables name none, or an optional one is missing. */
+  readonly location: string | null;
+  /** Why the file tells no build. */
+  readonly problem: string | null;
+}
+
 /** What dbt has built, by the `run_results.json` that the variables name; nothing where they name none. */
-export async function recordedBuilds(variables: NodeJS.ProcessEnv): Promise<Outcome<BuildRecords>> {
+export async function recordedBuilds(variables: NodeJS.ProcessEnv): Promise<Outcome<RecordedBuilds>> {
   const records = new BuildRecords();
+  const none = { records, location: null, problem: null };
   const { environment } = readGenerationEnvironment(variables);
-  const { artifacts, runResults: location } = environment;
-  if (location === null) return succeeded(records);
-  const source = await readSource(location, { writer: RUN_RESULTS_WRITER }, accessOf(environment));
+  const { artifacts, runResults } = environment;
+  if (runResults === null) return succeeded(none);
+  const source = await readSource(runResults, { writer: RUN_RESULTS_WRITER }, accessOf(environment));
   if (!source.ok)
-    return source.isMissing && isOfArtifacts(location, artifacts, "runResults") ? succeeded(records) : source;
-  const results = parseRunResults(source.value.text, source.value.location);
+    return source.isMissing && isOfArtifacts(runResults, artifacts, "runResults") ? succeeded(none) : source;
+  const { text, location } = source.value;
+  const results = parseRunResults(text, location);
   if (!results.ok) return results;
   records.record(results.value.builds, results.value.tests);
-  return succeeded(records);
+  return succeeded({ records, location, problem: noBuild(results.value, location) });
+}
+
+/** Why results tell no build: `dbt docs generate` and `dbt test` write over those of the build before. Null where they do. */
+export function noBuild(
+  { builds, command }: Pick<InvocationResults, "builds" | "command">,
+  location: string,
+): string | null {
+  if (builds.some(({ failed }) => !failed)) return null;
+  const known = command === "generate" ? "docs generate" : command?.slice(0, 40);
+  const writer = known === undefined ? "" : ` (\`dbt ${known}\` wrote it)`;
+  return `${location} reports no successful build${writer}: give the one that \`dbt build\` writes.`;
 }
 
 /** Commands that report `success` for nodes that they did not build; `generate` is that of `dbt docs generate`. */

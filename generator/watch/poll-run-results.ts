@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { BuildRecords, type NodeBuild, type TestRun } from "@routewright/runtime/server";
-import { parseRunResults } from "../manifest/run-results.js";
+import { noBuild, parseRunResults } from "../manifest/run-results.js";
 import { RUN_RESULTS_WRITER } from "../artifacts/artifacts.js";
 import { PolledSource } from "../artifacts/polled-source.js";
 import { isAddress } from "../artifacts/source.js";
@@ -94,8 +94,9 @@ class ResultsReader {
     const reading = parseRunResults(polled.text, polled.location);
     if (!reading.ok) return this.#report(reading.problems.join(" "));
     this.#record(polled.hash, reading.value);
-    const hasBuild = this.#store.results.builds.some(({ failed }) => !failed);
-    this.#report(hasBuild ? null : noBuild(reading.value, polled.location));
+    // Reported only while no build is known: later a file may come from `dbt test`, or from a failed run.
+    const { builds: known } = this.#store.results;
+    this.#report(noBuild({ builds: known, command: reading.value.command }, polled.location));
     const { builds, tests } = this.#takeStored();
     return { builds: [...builds, ...reading.value.builds], tests: [...tests, ...reading.value.tests] };
   }
@@ -124,12 +125,6 @@ class ResultsReader {
 }
 
 const NOT_SAVED = "After a restart, versions are known from the builds in run_results.json alone.";
-
-/** Reported only while no build is known: later a file may come from `dbt test`, or from a failed run. */
-function noBuild({ command }: { readonly command: string | null }, location: string): string {
-  const writer = command === null ? "" : ` (\`dbt ${command.slice(0, 40)}\` wrote it)`;
-  return `${location} reports no successful build${writer}: give the one that \`dbt build\` writes.`;
-}
 
 /**
  * Stores the last build of each node and the last result of each test in a file: `dbt test` overwrites the
