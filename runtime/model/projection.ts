@@ -1,11 +1,14 @@
 import { hash } from "node:crypto";
 import type { Column } from "./endpoint.js";
 
+let made = 0;
+
 /**
- * The declared columns that a row has, in their order. An endpoint makes each choice of columns once; what is made of it is kept
- * with it. Without columns, those of the relation.
+ * The declared columns that a row has, in their order. What is made of it is kept with it. Without columns, those of the relation.
  */
 export class Projection {
+  /** Of this object in its process. */
+  readonly id = String(made++);
   readonly columns: readonly Column[];
   #digest: string | null = null;
   #relation: object | null = null;

@@ -6,9 +6,6 @@ import type { JsonFormat } from "./query.js";
 /** A filter of an endpoint, with the time zone that its column declares. */
 export type ServedFilter = FilterParameter & { readonly timezone?: string };
 
-/** Choices of columns that are remembered: plans of statements are kept by them. Further ones are made for each request. */
-const MAX_CHOICES = 100;
-
 /** An endpoint as requests are served from it: compiled once, when its module is loaded. */
 export class ServedEndpoint {
   readonly spec: Endpoint;
@@ -21,8 +18,6 @@ export class ServedEndpoint {
   /** The columns of its groups: those that are asked. */
   readonly grouped = new Projection([]);
   readonly #names: ReadonlySet<string>;
-  /** Bounded by `MAX_CHOICES`, by names of columns that it has. */
-  readonly #choices: Map<string, Projection>;
 
   /** `own`: the same endpoint at its own path, where this is a former one. */
   constructor(spec: Endpoint, own: ServedEndpoint | null = null) {
@@ -34,28 +29,11 @@ export class ServedEndpoint {
       new Projection(hasOwn ? spec.columns.map((column) => withNumbers(spec, column)) : spec.columns);
     this.json = hasOwn ? "json-declared" : jsonOf(spec);
     this.#names = own === null ? namesOf(spec, this.filters) : own.#names;
-    this.#choices = own === null ? new Map<string, Projection>() : own.#choices;
   }
 
   /** Whether a request may have a parameter of this name. */
   takes(name: string): boolean {
     return this.#names.has(name);
-  }
-
-  /** The columns of these names in their order; null where it does not have one of them. */
-  choose(names: readonly string[]): Projection | null {
-    // A list may name a column 1,000 times.
-    const different = [...new Set(names)];
-    const key = different.join("\0");
-    const known = this.#choices.get(key);
-    if (known !== undefined) return known;
-    const { columns } = this.all;
-    const chosen = different.map((name) => columns.find((column) => column.name === name));
-    const found = chosen.filter((column) => column !== undefined);
-    if (found.length < chosen.length) return null;
-    const made = new Projection(found);
-    if (this.#choices.size < MAX_CHOICES) this.#choices.set(key, made);
-    return made;
   }
 }
 

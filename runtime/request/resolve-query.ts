@@ -1,5 +1,6 @@
 import { type Condition, OWN_ROWS, type Selection, isDate } from "../model/query.js";
 import { operatorsOf } from "../model/column-filters.js";
+import { chooseColumns } from "./choose-columns.js";
 import type { Projection } from "../model/projection.js";
 import type { ServedEndpoint, ServedFilter } from "../model/served-endpoint.js";
 import { DEFAULT_MAX_ITEMS, DEFAULT_MAX_LENGTH } from "../model/limits.js";
@@ -217,7 +218,7 @@ function readFields(endpoint: ServedEndpoint, fields: RawFields): Result<Project
   if (names === null) return endpoint.all;
   if (isHttpError(names)) return names;
   const known = endpoint.spec.columns.map(({ name }) => name);
-  return endpoint.choose(names) ?? httpError("unknownField", { names: known.join(", ") });
+  return chooseColumns(endpoint.all, names) ?? httpError("unknownField", { names: known.join(", ") });
 }
 
 /** The condition on the caller's rows; null where the caller may read all of them. */

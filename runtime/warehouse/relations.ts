@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { BoundedCache } from "../http/bounded-cache.js";
 import type { Relation } from "../model/endpoint.js";
 import {
   type DescribedRelation,
@@ -30,8 +31,9 @@ const relationsOf = (source: RowSource): readonly Relation[] =>
   isRelation(source) ? [source] : source.relations;
 const keyOf = (source: RowSource): string => (isRelation(source) ? relationKey(source) : `\0${source.key}`);
 
-/** Derived rows whose columns are kept: callers choose their groups. */
-const MAX_DERIVED = 1000;
+/** Of a column's name, type and entry; of the entry around them. */
+const COLUMN_BYTES = 250;
+const DERIVED_BYTES = 300;
 
 interface RelationsOptions {
   /** Looks the relation up. Rejects with `RelationMissing` when it does not exist. */
@@ -52,6 +54,8 @@ interface KnownRelation extends DescribedRelation {
   readonly relations: readonly Relation[];
   freshUntil: number;
   isExpired: boolean;
+  /** Of derived rows: how often relations had expired when they were looked up. */
+  readonly expiries: number;
 }
 
 /**
@@ -60,14 +64,17 @@ interface KnownRelation extends DescribedRelation {
  */
 export class Relations {
   readonly #options: RelationsOptions;
-  /** Bounded by the relations that are served, and by `MAX_DERIVED`. */
+  /** Bounded by the relations that are served. */
   readonly #entries = new Map<string, KnownRelation>();
   /** Bounded by the look-ups that run. */
   readonly #pending = new Map<string, Promise<KnownRelation>>();
   /** Bounded by the relations that are served. */
   readonly #missing = new Map<string, string | null>();
-  /** Keys of derived rows, the oldest first. Bounded by `MAX_DERIVED`. */
-  readonly #derived = new Set<string>();
+  /** Callers choose their groups. */
+  readonly #derived = new BoundedCache<KnownRelation>("derived_columns", {
+    sizeOf: ({ columns }) => DERIVED_BYTES + COLUMN_BYTES * columns.length,
+  });
+  #expiries = 0;
 
   constructor(options: RelationsOptions) {
     this.#options = options;
@@ -90,9 +97,11 @@ export class Relations {
 
   /** Their columns, and those of rows derived from them, are looked up again before they are used: an answer depends on them. */
   expire(relations: readonly Relation[]): void {
-    const keys = new Set(relations.map(relationKey));
-    for (const entry of this.#entries.values())
-      if (entry.relations.some((relation) => keys.has(relationKey(relation)))) entry.isExpired = true;
+    this.#expiries++;
+    for (const relation of relations) {
+      const entry = this.#entries.get(relationKey(relation));
+      if (entry !== undefined) entry.isExpired = true;
+    }
   }
 
   known(relation: Relation): ResultColumns | null {
@@ -172,9 +181,14 @@ export class Relations {
     return found;
   }
 
+  #known(source: RowSource): KnownRelation | undefined {
+    return isRelation(source) ? this.#entries.get(relationKey(source)) : this.#derived.get(source.key);
+  }
+
   #cached(relation: RowSource, version: string | null): KnownRelation | null {
-    const entry = this.#entries.get(keyOf(relation));
+    const entry = this.#known(relation);
     if (entry?.version !== version || entry.isExpired) return null;
+    if (!isRelation(relation) && entry.expiries !== this.#expiries) return null;
     if (entry.freshUntil < Date.now()) {
       // After a failure the stale columns stay: the query itself fails if they are wrong.
       this.#renew(relation, version).catch(() => (entry.freshUntil = Date.now() + FRESH_MS));
@@ -192,8 +206,9 @@ export class Relations {
   }
 
   async #lookUp(relation: RowSource, version: string | null): Promise<KnownRelation> {
+    const expiries = this.#expiries;
     const found = await (isRelation(relation) ? this.#options.describe(relation) : relation.describe());
-    const known = this.#entries.get(keyOf(relation));
+    const known = this.#known(relation);
     // The same object while nothing has changed: what is made from the columns is cached by it.
     const columns = known && isDeepStrictEqual(known.columns, found.columns) ? known.columns : found.columns;
     const entry: KnownRelation = {
@@ -203,13 +218,15 @@ export class Relations {
       relations: relationsOf(relation),
       freshUntil: Date.now() + FRESH_MS,
       isExpired: false,
+      expiries,
     };
-    this.#entries.set(keyOf(relation), entry);
     if (!isRelation(relation)) {
-      this.#keepNewest(keyOf(relation), known === undefined);
+      this.#derived.set(relation.key, entry);
       this.#renewStale(relation.relations);
-    } else if (known?.version !== version || !isSame(entry, known))
-      this.#options.onColumns(relation, columns);
+      return entry;
+    }
+    this.#entries.set(relationKey(relation), entry);
+    if (known?.version !== version || !isSame(entry, known)) this.#options.onColumns(relation, columns);
     return entry;
   }
 
@@ -219,14 +236,6 @@ export class Relations {
       const { freshUntil = Infinity } = this.#entries.get(relationKey(relation)) ?? {};
       if (freshUntil < Date.now()) this.#renew(relation, null).catch(() => undefined);
     }
-  }
-
-  #keepNewest(key: string, isNew: boolean): void {
-    if (isNew) this.#derived.add(key);
-    const [oldest] = this.#derived;
-    if (this.#derived.size <= MAX_DERIVED || oldest === undefined) return;
-    this.#derived.delete(oldest);
-    this.#entries.delete(oldest);
   }
 }
 

@@ -148,11 +148,11 @@ export interface Plan<From> {
   readonly values: readonly ReadValue<From>[];
 }
 
-/** Builds the text with the engine's placeholders. */
+/** Builds the text with the engine's placeholders. Joined it is one piece: a sum of texts keeps its parts in memory until it is read. */
 export function plan<From>(body: Sql<From>, placeholder: (position: number) => string): Plan<From> {
-  let text = body.texts[0] ?? "";
-  for (let i = 0; i < body.values.length; i++) text += placeholder(i + 1) + (body.texts[i + 1] ?? "");
-  return { text, values: body.values } as unknown as Plan<From>;
+  const parts = [body.texts[0] ?? ""];
+  for (let i = 0; i < body.values.length; i++) parts.push(placeholder(i + 1), body.texts[i + 1] ?? "");
+  return { text: parts.join(""), values: body.values } as unknown as Plan<From>;
 }
 
 export function statement<From>({ text, values }: Plan<From>, from: From): Statement {
