@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   atomOf,
@@ -17,6 +17,7 @@ import { type ChangeKind, KINDS } from "../diff/kinds.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readRevision } from "../diff/revision.js";
 import { visible } from "../manifest/strings.js";
+import { writeFiles } from "../output/replace-file.js";
 import { codeSpan, oneLine } from "../report/report.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
 
@@ -51,6 +52,7 @@ async function changelog(
   settings: Settings & { readonly today: Date },
 ): Promise<CommandResult> {
   const { out, defaultTier, schemas, engine, severities, minimumNoticeDays, apiTitle } = settings;
+  if (!existsSync(out)) return failure(noFolder(out));
   const options = { generated: out, catalog, defaultTier, schemas, engine, cwd: process.cwd() };
   const [from, to] = [await readRevision(base, options), await readRevision(head, options)];
   if (!from.ok) return failure(...from.problems);
@@ -66,8 +68,13 @@ async function changelog(
     severities,
   );
   const next = withChanges(known, date, changes.flatMap(forConsumers));
-  if (next !== known) writeFileSync(file, changelogText(next));
+  const writing = writeFiles(next === known ? [] : [{ file, text: changelogText(next) }]);
+  if (!writing.ok) return failure(...writing.problems);
   return { exit: EXIT.ok, output: RENDERERS[format](next, apiTitle ?? "Data API") };
+}
+
+function noFolder(out: string): string {
+  return `There is no generated folder ${out} to keep ${CHANGELOG_FILE} in: run \`routewright generate\`, or name the folder with --generated.`;
 }
 
 function readKnown(file: string): Changelog | null {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { adapterProblem, type ClickhouseAddress, clickhouseAddress } from "@routewright/runtime/model";
 import { readEnvironment } from "@routewright/runtime/server";
 import { withServedEngine, withServedSchemas } from "../catalogue/build.js";
@@ -7,6 +7,7 @@ import { DEFAULTS, type Settings } from "../config.js";
 import { columnsText, type PulledColumn } from "../manifest/columns-file.js";
 import { readManifest } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
+import { writeFiles } from "../output/replace-file.js";
 import { counted } from "../report/report.js";
 import type { LiveRelation } from "../verify/relations.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManifest } from "./command.js";
@@ -80,12 +81,14 @@ export async function pullColumns(options: PullOptions): Promise<CommandResult> 
   const notes = missing.map(
     ({ schema, alias, uniqueId }) => `The database has no relation ${schema}.${alias}, of ${uniqueId}.`,
   );
-  return { ...report(columnsText(columns), file, options.check, columns.size), notes };
+  const result = report(columnsText(columns), file, options.check, columns.size);
+  return result.exit === EXIT.error ? result : { ...result, notes };
 }
 
 function report(text: string, file: string, check: boolean, relations: number): CommandResult {
   const isSame = existsSync(file) && readFileSync(file, "utf8") === text;
-  if (!check && !isSame) writeFileSync(file, text);
+  const writing = writeFiles(check || isSame ? [] : [{ file, text }]);
+  if (!writing.ok) return failure(...writing.problems);
   const done = isSame
     ? "is up to date"
     : check

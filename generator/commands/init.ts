@@ -1,11 +1,11 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { Option } from "commander";
 import { adapterNotice, type Tier, TIERS } from "@routewright/runtime/model";
 import { DEFAULTS, readConfig } from "../config.js";
 import { objectOr } from "../manifest/json.js";
 import { isAddress } from "../artifacts/source.js";
+import { writeFiles } from "../output/replace-file.js";
 import { type CliCommand, type CommandResult, EXIT, failure } from "./command.js";
 import { besideManifest, type DbtProject, factsOf, findProjects, titleOf } from "./init/dbt-project.js";
 import { DOCKER_FILES, packageJson, planOf, readText, type InitStep } from "./init/plan.js";
@@ -95,7 +95,8 @@ async function init(given: Flags): Promise<CommandResult> {
     { config, out, ci: ci === "none" ? null : ci, docker: docker === "none" ? null : docker },
     reading.value.file,
   );
-  for (const step of steps) write(step);
+  const writing = writeFiles(steps.filter(({ action }) => action !== "keep").map(fileOf));
+  if (!writing.ok) return failure(...writing.problems);
   const adapter = engine ?? reading.value.config.engine ?? facts.value.adapter;
   const notice = adapterNotice(adapter);
   const notes = [
@@ -122,10 +123,8 @@ function schemaNotes(schemas: readonly string[]): readonly string[] {
   ];
 }
 
-function write({ file, text, action }: InitStep): void {
-  if (action === "keep") return;
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, text, { mode: file.endsWith(".sh") ? 0o755 : 0o644 });
+function fileOf({ file, text }: InitStep) {
+  return { file, text, mode: file.endsWith(".sh") ? 0o755 : 0o644 };
 }
 
 const DONE = { create: "created", "add to": "added to", keep: "kept" } as const;

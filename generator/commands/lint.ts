@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { Option } from "commander";
 import type { ArtifactLocations } from "../artifacts/artifacts.js";
 import type { Settings } from "../config.js";
@@ -16,6 +16,7 @@ import {
 import { lint as lintManifest } from "../lint/linter.js";
 import { readModels } from "../manifest/catalog.js";
 import { projectInRepository } from "../artifacts/source.js";
+import { writeFiles } from "../output/replace-file.js";
 import { lintReport } from "../report/lint-report.js";
 import { renderReport } from "../report/render-report.js";
 import { counted, type Format, FORMATS } from "../report/report.js";
@@ -131,7 +132,8 @@ function writeBaseline(
       `There is a baseline already, ${file}, and it only shrinks: remove what is no longer found with --shrink. To accept all findings of today, delete it first.`,
     );
   if (!exists && shrink === true) return failure(`There is no baseline ${file} to shrink.`);
-  writeFileSync(file, baselineText(findings));
+  const writing = writeFiles([{ file, text: baselineText(findings) }]);
+  if (!writing.ok) return failure(...writing.problems);
   return {
     exit: EXIT.ok,
     isStatus: true,

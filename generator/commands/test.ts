@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { Option } from "commander";
 import { readEnvironment } from "@routewright/runtime/server";
 import { adapterProblem, servedPaths } from "@routewright/runtime/model";
@@ -7,6 +7,7 @@ import { readCatalogueIn } from "../catalogue/catalogue-file.js";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import type { Settings } from "../config.js";
 import { visible } from "../manifest/strings.js";
+import { writeFiles } from "../output/replace-file.js";
 import { type CliCommand, type CommandResult, EXIT, failure, withSettings } from "./command.js";
 import { withProgress } from "./progress.js";
 import { type EndpointTest, pathIn, readTests } from "./test/cases.js";
@@ -110,10 +111,8 @@ async function writeTests(entries: readonly CatalogueEntry[], folder: string): P
       test: firstTest(entry),
     }))
     .filter(({ file }) => !existsSync(file));
-  for (const { file, test: one } of files) {
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, stringify([one]));
-  }
+  const writing = writeFiles(files.map(({ file, test: one }) => ({ file, text: stringify([one]) })));
+  if (!writing.ok) return failure(...writing.problems);
   const output = files.map(({ file }) => `wrote ${visible(file)}\n`).join("");
   return { exit: EXIT.ok, isStatus: true, output: output || "Every endpoint has a test.\n" };
 }

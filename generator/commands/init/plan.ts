@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readFileSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, type Stats } from "node:fs";
 import { isObject, objectOr } from "../../manifest/json.js";
 import { templateText } from "../command.js";
 
@@ -149,9 +149,20 @@ export function packageJson(text: string): Readonly<Record<string, unknown>> {
 
 /** The text of a file of the repository; null where there is none. */
 export function readText(file: string): string | null {
-  const found = lstatSync(file, { throwIfNoEntry: false });
+  const found = entryAt(file);
   if (found === undefined) return null;
   if (!found.isFile())
     throw new Error(`${file} is not a plain file: move it away, then run \`routewright init\` again.`);
   return readFileSync(file, "utf8");
+}
+
+function entryAt(file: string): Stats | undefined {
+  try {
+    return lstatSync(file, { throwIfNoEntry: false });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOTDIR") throw error;
+    throw new Error(`A folder above ${file} is a file: move it away, then run \`routewright init\` again.`, {
+      cause: error,
+    });
+  }
 }

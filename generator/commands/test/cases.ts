@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import {
   failed,
@@ -80,6 +80,8 @@ const errorsIn = validatorOf("endpoint-tests");
 /** Reads all tests below a folder, file by file. Reports every problem. */
 export async function readTests(folder: string): Promise<Outcome<readonly EndpointTest[]>> {
   if (!existsSync(folder)) return succeeded([]);
+  if (!statSync(folder).isDirectory())
+    return failed(`${folder} is a file: name the folder of endpoint tests in \`tests\` of the config file.`);
   const files = (readdirSync(folder, { recursive: true }) as string[])
     .filter((file) => /\.ya?ml$/.test(file))
     .sort();
