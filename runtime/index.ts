@@ -10,7 +10,7 @@ export {
   type GetHandler,
   type PostHandler,
   type ResponseBody,
-} from "./release/define.js";
+} from "./handler/define.js";
 export type * from "./model/endpoint.js";
 export type { GatewayOptions } from "./handler/gateway.js";
 export { openGateway, type OpenGateway as Gateway, withGateway } from "./handler/open-gateway.js";

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { compileFunction } from "node:vm";
-import { defineEndpoint, type EndpointModule, requireSchema } from "./define.js";
+import { defineEndpoint, type EndpointModule, requireSchema } from "../handler/define.js";
 import { digestOf, hasOwnDigest } from "../model/digest.js";
 import { ServedEndpoint } from "../model/served-endpoint.js";
 import { messageOf } from "../model/outcome.js";

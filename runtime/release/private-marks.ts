@@ -1,4 +1,4 @@
-import type { CompressedText } from "./compressed-text.js";
+import type { CompressedText } from "../http/compressed-text.js";
 
 interface MarkedEndpoint {
   readonly path: string;

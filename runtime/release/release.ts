@@ -11,8 +11,8 @@ import {
   readGeneratedFiles,
   sourcesOf,
 } from "./generated-folder.js";
-import { CompressedText } from "./compressed-text.js";
-import { lineageIn, ownValue } from "./lineage-file.js";
+import { CompressedText } from "../http/compressed-text.js";
+import { lineageIn, ownValue } from "../model/lineage-file.js";
 import { privateMarks } from "./private-marks.js";
 import type { Tier } from "../model/tier.js";
 

@@ -16,7 +16,7 @@ import {
 import type { Aggregate } from "../model/aggregate.js";
 import type { ValueKind } from "../model/column-types.js";
 import { ServedEndpoint } from "../model/served-endpoint.js";
-import { handlerOf } from "../handler/handle-request.js";
+import { handlerOf } from "./handle-request.js";
 import { loadMetrics } from "../warehouse/load-metrics.js";
 
 /** A parameter of a generated module. */
