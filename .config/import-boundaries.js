@@ -17,6 +17,8 @@ const list = ([text]) => text.split(/\s+/).filter((word) => word !== "");
 export const LOADED_WHEN_USED = {
   "runtime/warehouse": list`runtime/metrics`,
   "runtime/handler": list`runtime/warehouse/postgres runtime/warehouse/clickhouse`,
+  "runtime/ramp": list`runtime/embedded runtime/pages`,
+  runtime: list`runtime/warehouse/postgres runtime/embedded`,
 };
 
 /** `part: what it may import besides itself`, in the order of the arrows. Packages are free, except our own. */
@@ -60,7 +62,7 @@ export const BOUNDARIES = {
   "runtime/system": list`
     runtime/model runtime/http runtime/response runtime/handler runtime/release
     runtime/operations`,
-  "runtime/pages": list`runtime/model runtime/http runtime/handler runtime/warehouse runtime/response runtime/release`,
+  "runtime/pages": list`runtime/model runtime/http runtime/handler runtime/warehouse runtime/response`,
   "runtime/mcp": list`
     runtime/model runtime/http runtime/request runtime/response runtime/handler runtime/pages`,
   "runtime/operations/workers": list`
@@ -87,14 +89,14 @@ export const BOUNDARIES = {
     runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks runtime/ramp/intents`,
   "runtime/ramp/sandbox": list`runtime/model runtime/http runtime/ramp/core runtime/ramp/providers`,
   "runtime/ramp": list`
-    runtime/model runtime/http runtime/environment runtime/request/rate-limit runtime/embedded
-    runtime/pages runtime/ramp/operator runtime/ramp/sandbox runtime/ramp/database runtime/ramp/accounts
+    runtime/model runtime/http runtime/environment runtime/request/rate-limit
+    runtime/ramp/operator runtime/ramp/sandbox runtime/ramp/database runtime/ramp/accounts
     runtime/ramp/core runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks
     runtime/ramp/intents runtime/ramp/api`,
   runtime: list`
     runtime/model runtime/http runtime/request runtime/warehouse runtime/warehouse/postgres runtime/response runtime/handler
     runtime/release runtime/system runtime/pages runtime/mcp runtime/environment
-    runtime/operations runtime/operations/workers runtime/embedded runtime/ramp`,
+    runtime/operations runtime/operations/workers runtime/embedded`,
 };
 
 const PARTS = Object.keys(BOUNDARIES).sort((a, b) => b.length - a.length);

@@ -1,18 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Changelog, CHANGELOG_FILE, NO_CHANGELOG, parseChangelog } from "./model/changelog.js";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
+import type { RunInSession } from "./warehouse/postgres/single-session.js";
+import type { EmbeddedPostgres } from "./embedded/embedded-postgres.js";
 import { type DataService, startDataService } from "./data-service.js";
 import { BuildRecords, type NodeBuild, type TestRun } from "./warehouse/data-versions.js";
 import type { Assignment, MetricsSnapshot, PrimaryFunctions } from "./operations/workers/messages.js";
-import {
-  type ActiveRelease,
-  keepsManifest,
-  type LoadedRelease,
-  loadRelease,
-  type Release,
-  readGeneratedRelease,
-} from "./release/release.js";
+import { keepsManifest, loadRelease, type Release, readGeneratedRelease } from "./release/release.js";
+import type { ActiveRelease, LoadedRelease } from "./handler/loaded-release.js";
 import { noManifest, type RefreshResult } from "./release/activate.js";
 import {
   localTarget,
@@ -25,7 +20,6 @@ import {
 import type { Endpoint } from "./model/endpoint.js";
 import { dataSettings, type Environment } from "./operations/environment.js";
 import { readVariables, type Variables } from "./environment/variables.js";
-import { rampSettings } from "./ramp/environment.js";
 import { type Logger, createLogger } from "./http/logger.js";
 import type { RunningServer } from "./http/listen.js";
 export { openWarehouse } from "./handler/open-gateway.js";
@@ -38,7 +32,7 @@ export { createLogger, flushLog } from "./http/logger.js";
 export type { RunningServer } from "./http/listen.js";
 export { type NodeBuild, BuildRecords, type TestRun } from "./warehouse/data-versions.js";
 export type { RenderResult, ManifestRenderer } from "./release/refresh.js";
-export type { HeldBackEndpoint } from "./release/release.js";
+export type { HeldBackEndpoint } from "./handler/loaded-release.js";
 export {
   type Grouping,
   readRouteUsage,
@@ -49,21 +43,35 @@ export {
   type UsageQuery,
 } from "./operations/usage-report.js";
 import { messageOf } from "./model/outcome.js";
-export { withServingSession } from "./warehouse/postgres/single-session.js";
 export { openPrimary, type Primary } from "./operations/workers/messages.js";
 export { WorkerCluster } from "./operations/workers/worker-cluster.js";
-export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/embedded-postgres.js";
-
-/** The settings of both services. */
-export type Environments = Readonly<ReturnType<typeof bothSettings>>;
+export type { EmbeddedPostgres } from "./embedded/embedded-postgres.js";
 
 /** Reads the variables of both services. Reports every invalid one, not only the first. */
-export function readEnvironments(source: Readonly<Record<string, string | undefined>>) {
-  return readVariables(source, bothSettings);
+export function readEnvironments<Ramp>(
+  source: Readonly<Record<string, string | undefined>>,
+  rampSettings: (variables: Variables) => Ramp,
+) {
+  return readVariables(source, (variables) => ({
+    data: dataSettings(variables),
+    ramp: rampSettings(variables),
+  }));
 }
 
-function bothSettings(variables: Variables) {
-  return { data: dataSettings(variables), ramp: rampSettings(variables) };
+/** As `startEmbeddedPostgres` of embedded/embedded-postgres.ts, which is loaded when it is called. */
+export async function startEmbeddedPostgres(options: { dataDir: string }): Promise<EmbeddedPostgres> {
+  const embedded = await import("./embedded/embedded-postgres.js");
+  return embedded.startEmbeddedPostgres(options);
+}
+
+/** As `withServingSession` of warehouse/postgres/single-session.ts, which is loaded when it is called. */
+export async function withServingSession<Value>(
+  url: string,
+  timeoutMs: number,
+  work: (run: RunInSession, lookUp: RunInSession) => Promise<Value>,
+): Promise<Value> {
+  const session = await import("./warehouse/postgres/single-session.js");
+  return session.withServingSession(url, timeoutMs, work);
 }
 
 interface ServiceOptions {

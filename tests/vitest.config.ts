@@ -11,6 +11,10 @@ export default defineConfig({
       { find: /^@routewright\/runtime$/, replacement: source("runtime/index.ts") },
       { find: /^@routewright\/runtime\/model$/, replacement: source("runtime/generator-api.ts") },
       { find: /^@routewright\/runtime\/ramp$/, replacement: source("runtime/ramp/ramp-service.ts") },
+      {
+        find: /^@routewright\/runtime\/ramp\/environment$/,
+        replacement: source("runtime/ramp/environment.ts"),
+      },
       { find: /^@routewright\/runtime\/(\w+)$/, replacement: source("runtime/$1.ts") },
     ],
   },

@@ -1,5 +1,6 @@
 import cluster from "node:cluster";
 import { availableParallelism } from "node:os";
+import { rampSettings } from "@routewright/runtime/ramp/environment";
 import { createLogger, openPrimary, readEnvironments } from "@routewright/runtime/server";
 import { adapterNotice, messageOf } from "@routewright/runtime/model";
 import { InvalidArgumentError, Option } from "commander";
@@ -67,7 +68,7 @@ async function reported(serving: Promise<CommandResult>): Promise<CommandResult>
 }
 
 function problemsOf(variables: NodeJS.ProcessEnv): readonly string[] {
-  const reading = readEnvironments(variables);
+  const reading = readEnvironments(variables, rampSettings);
   return reading.ok ? [] : reading.problems;
 }
 
@@ -86,7 +87,7 @@ function parseWorkers(text: string): number {
 /** `routewright serve`: starts the servers and returns once a signal has stopped them. */
 async function serve(flags: Flags, settings: Settings): Promise<CommandResult> {
   const variables = withFlags(settings.variables, flags);
-  const reading = readEnvironments(variables);
+  const reading = readEnvironments(variables, rampSettings);
   if (!reading.ok) return failure(...reading.problems);
   const { environment: environments, names } = reading.value;
   const { data: environment } = environments;

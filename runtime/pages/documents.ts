@@ -9,7 +9,7 @@ import { BufferedResult } from "../response/buffered-result.js";
 import type { BuildRecords } from "../warehouse/data-versions.js";
 import type { Search } from "./search.js";
 import { type Components, usedComponents } from "./used-components.js";
-import type { ActiveRelease, LoadedRelease } from "../release/release.js";
+import type { ActiveRelease, LoadedRelease } from "../handler/loaded-release.js";
 
 /** A rendered document and the state that it was rendered from. */
 interface CachedDocument<T> {

@@ -1,9 +1,7 @@
 /** The ramp, composed with environment, embedded database and documentation, for the command line and the worker processes. */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { startEmbeddedPostgres } from "../embedded/embedded-postgres.js";
 import { parseSecretsKey } from "../environment/variables.js";
-import { documentRoutes } from "../pages/pages.js";
 import { TITLE } from "./api/openapi.js";
 import { Vault } from "./core/vault.js";
 import type { RampDatabase } from "./database/ramp-database.js";
@@ -53,6 +51,7 @@ async function openStorage(options: RampServiceOptions): Promise<Storage> {
       );
     return { databaseUrl, secretsKey, close: () => Promise.resolve() };
   }
+  const { startEmbeddedPostgres } = await import("../embedded/embedded-postgres.js");
   const embedded = await startEmbeddedPostgres(options);
   const ownKey = secretsKey ?? ownMasterKey(options.dataDir);
   return { databaseUrl: embedded.url, secretsKey: ownKey, close: () => embedded.stop() };
@@ -65,6 +64,7 @@ export async function startRampService(options: RampServiceOptions): Promise<Run
   const { close, ...storage } = await openStorage(options);
   const { environment, log } = options;
   try {
+    const { documentRoutes } = await import("../pages/pages.js");
     const server = await startRamp({
       ...environment,
       ...storage,

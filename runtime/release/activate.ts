@@ -3,15 +3,14 @@ import type { Relation } from "../model/endpoint.js";
 import { allows } from "../model/tier.js";
 import { RelationMissing } from "../warehouse/warehouse.js";
 import type { Warehouse } from "../warehouse/warehouse.js";
-import {
-  type ActiveRelease,
-  type HeldBackEndpoint,
-  type LoadedRelease,
-  loadRelease,
-  type ManifestVersion,
-  type Release,
-  type SkippedModel,
-} from "./release.js";
+import { loadRelease, type Release } from "./release.js";
+import type {
+  ActiveRelease,
+  HeldBackEndpoint,
+  LoadedRelease,
+  ManifestVersion,
+  SkippedModel,
+} from "../handler/loaded-release.js";
 
 /** An effect of a refresh that operators should check (runtime/docs/refresh.md). */
 interface RefreshWarning {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { relationsOf } from "../model/column-names.js";
 import type { BuildRecords, RelationLoad } from "../warehouse/data-versions.js";
 import type { Warehouse } from "../warehouse/warehouse.js";
-import type { ActiveRelease, LoadedRelease } from "./release.js";
+import type { ActiveRelease, LoadedRelease } from "../handler/loaded-release.js";
 
 /** A load changes the rows: so long a response may still have the tag of the one before. One statement of system tables. */
 const INTERVAL_MS = 2000;

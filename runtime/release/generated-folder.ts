@@ -4,17 +4,11 @@ import { join, sep } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { compileFunction } from "node:vm";
 import { defineEndpoint, type EndpointModule, requireSchema } from "../handler/define.js";
+import type { LoadedEndpoint } from "../handler/loaded-release.js";
 import { digestOf, hasOwnDigest } from "../model/digest.js";
 import { ServedEndpoint } from "../model/served-endpoint.js";
 import { messageOf } from "../model/outcome.js";
 import { isTier, type Tier } from "../model/tier.js";
-
-/** An evaluated module with the digest of its source. */
-export interface LoadedEndpoint extends Required<EndpointModule> {
-  /** What its handlers serve from. */
-  readonly served: ServedEndpoint;
-  readonly digest: string;
-}
 
 /** Module sources by their path below `routes/`. */
 export function sourcesOf(files: GeneratedFiles["files"]): ReadonlyMap<string, string> {

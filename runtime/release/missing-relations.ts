@@ -3,7 +3,7 @@ import type { Logger } from "../http/logger.js";
 import { missingColumnsOf, missingText, relationsOf } from "../model/column-names.js";
 import type { Endpoint, Relation } from "../model/endpoint.js";
 import type { ResultColumns, Warehouse } from "../warehouse/warehouse.js";
-import type { LoadedRelease } from "./release.js";
+import type { LoadedRelease } from "../handler/loaded-release.js";
 
 /** The missing relations of a release: the warehouse still knows those of endpoints that a refresh has removed. */
 export function missingRelations(

@@ -1,6 +1,7 @@
 import type { Logger } from "../http/logger.js";
 import { failed, NO_CHANGES, type RefreshResult, type ReleaseStatus, success } from "./activate.js";
-import type { ActiveRelease, ManifestVersion, Release } from "./release.js";
+import type { Release } from "./release.js";
+import type { ActiveRelease, ManifestVersion } from "../handler/loaded-release.js";
 import { messageOf } from "../model/outcome.js";
 
 export type RenderResult =

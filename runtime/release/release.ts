@@ -2,83 +2,32 @@ import { join } from "node:path";
 import type { ApiAbout } from "../model/about.js";
 import { groupedBy } from "../model/grouped.js";
 import { relationsOf } from "../model/column-names.js";
-import { type Endpoint, servedPaths } from "../model/endpoint.js";
+import { servedPaths } from "../model/endpoint.js";
 import {
   type CompiledModule,
   compileModules,
   evaluateModule,
-  type LoadedEndpoint,
   readGeneratedFiles,
   sourcesOf,
 } from "./generated-folder.js";
 import { CompressedText } from "../http/compressed-text.js";
+import type {
+  LoadedEndpoint,
+  LoadedRelease,
+  ManifestVersion,
+  ReleaseFacts,
+} from "../handler/loaded-release.js";
 import { lineageIn, ownValue } from "../model/lineage-file.js";
 import { privateMarks } from "./private-marks.js";
 import type { Tier } from "../model/tier.js";
 
 /** Everything that a server needs to serve an API, serializable for worker processes. */
-export interface Release {
+export interface Release extends ReleaseFacts {
   /** The OpenAPI document, as UTF-8. */
   readonly openApi: Uint8Array;
   /** Texts of `catalogue.json` and `lineage.json`. */
   readonly documentation: { readonly catalogue: string; readonly lineage: string };
   readonly modules: readonly CompiledModule[];
-  /** Number of models tagged for the API that have no endpoint. */
-  readonly skippedModels: number;
-  /** Name of dbt's adapter; null where it is not known. */
-  readonly adapter: string | null;
-  /** Name of dbt's adapter where the relations are copies of its own; null where dbt builds them in the database. */
-  readonly copiedFrom: string | null;
-  /** Its manifest; null for a generated folder. */
-  readonly manifest: ManifestVersion | null;
-}
-
-/** Identifies a manifest. */
-export interface ManifestVersion {
-  /** Hash of the manifest's bytes; with a dbt catalog, of both. */
-  readonly hash: string;
-  /** When it was loaded, in milliseconds since 1970. */
-  readonly loadedAt: number;
-  /** Models in the manifest. */
-  readonly models: number;
-  readonly skipped: readonly SkippedModel[];
-  readonly heldBack: readonly HeldBackEndpoint[];
-  /** Tier of its endpoints without a tier tag: that of the generated folder at the time. */
-  readonly defaultTier: Tier;
-}
-
-/** An endpoint whose changes the guard holds back (runtime/docs/refresh.md). */
-export interface HeldBackEndpoint {
-  readonly endpoint: string;
-  readonly changes: readonly string[];
-}
-
-/** A tagged model without an endpoint, with the reasons. */
-export interface SkippedModel {
-  readonly model: string;
-  readonly errors: readonly string[];
-}
-
-/** A release in memory. */
-export interface LoadedRelease extends Omit<Release, "modules" | "openApi" | "documentation"> {
-  readonly openApi: CompressedText;
-  /** `catalogue.json` and `lineage.json`. */
-  readonly documentation: Readonly<Record<keyof Release["documentation"], CompressedText>>;
-  /** By path. */
-  readonly endpoints: ReadonlyMap<string, LoadedEndpoint>;
-  /** By each path that it answers at: its own and its former ones. */
-  readonly served: ReadonlyMap<string, LoadedEndpoint>;
-  /** By `schema.name`: the endpoints that read the relation. */
-  readonly readers: ReadonlyMap<string, readonly { readonly spec: Endpoint }[]>;
-  /** By the same paths: the dbt nodes (`unique_id`) whose builds change the rows. */
-  readonly upstreamNodes: ReadonlyMap<string, readonly string[]>;
-  /** Whether the project marks a column of the endpoint at this path as private data. */
-  readonly isPrivate: (path: string, column: string) => boolean;
-}
-
-/** Holds the active release. A request reads it once, so that a single release handles it. */
-export interface ActiveRelease {
-  current: LoadedRelease;
 }
 
 /**

@@ -5,7 +5,7 @@ import type { ServedEndpoint } from "../model/served-endpoint.js";
 import type { Tier } from "../model/tier.js";
 import type { UsageLine } from "../operations/usage-report.js";
 import type { RefreshResult } from "../release/activate.js";
-import type { HeldBackEndpoint } from "../release/release.js";
+import type { HeldBackEndpoint } from "../handler/loaded-release.js";
 import type { BufferedResult } from "../response/buffered-result.js";
 import type { DataRoute, Exchange } from "../handler/exchange.js";
 import type { OriginSettings } from "../http/origins.js";

@@ -4,15 +4,16 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { addKey } from "@routewright/runtime/keys";
 import { type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
+import { rampSettings } from "@routewright/runtime/ramp/environment";
 import {
   type Environment,
-  type Environments,
   readEnvironments,
   startEmbeddedPostgres,
   startService,
 } from "@routewright/runtime/server";
 import { stopSignal } from "../../generator/commands/command.js";
 import { run } from "../../generator/dist/cli.js";
+import type { Environments } from "../../generator/commands/serve/serve-options.js";
 import type { DemoCopy } from "./clickhouse.js";
 import { type DemoRamp, startDemoRamp } from "./ramp.js";
 import { buildDemoRelations, type BuildResults } from "./relations.js";
@@ -41,7 +42,10 @@ async function start(): Promise<void> {
   const engine = engineIn(process.argv.slice(2));
   mkdirSync(DATA_DIR, { recursive: true });
   const keys = demoKeys(KEY_FILE, `${DATA_DIR}/demo_keys_shown.json`);
-  const reading = readEnvironments({ API_KEYS_FILE: KEY_FILE, LOG_LEVEL: "warn", ...process.env });
+  const reading = readEnvironments(
+    { API_KEYS_FILE: KEY_FILE, LOG_LEVEL: "warn", ...process.env },
+    rampSettings,
+  );
   if (!reading.ok) throw new Error(reading.problems.join("\n"));
   const { data: environment, ramp: rampEnvironment } = await withFreePorts(reading.value.environment);
   console.log("Generating handlers and OpenAPI from the starter's manifest …");

@@ -4,7 +4,7 @@ import { CACHES } from "../../runtime/http/bounded-cache.js";
 import { WorkerMetrics } from "../../runtime/operations/workers/worker-cluster.js";
 import type { Outcome } from "../../runtime/model/outcome.js";
 import { readEnvironment } from "../../runtime/operations/environment.js";
-import { readRampEnvironment } from "../../runtime/ramp/environment.js";
+import { rampSettings, readRampEnvironment } from "../../runtime/ramp/environment.js";
 import { readEnvironments } from "../../runtime/server.js";
 import { Metrics } from "../../runtime/operations/metrics.js";
 import { namesIn } from "../support/pages.js";
@@ -21,7 +21,7 @@ it("the tables of variables of the data API and of the ramp match the code", () 
       },
     },
   );
-  readEnvironments(variables);
+  readEnvironments(variables, rampSettings);
   const documented = ["runtime/docs/settings.md", "runtime/ramp/docs/settings.md"].flatMap((page) =>
     namesIn(page),
   );
@@ -34,7 +34,11 @@ it("what serves both names every bad variable of either once, and each alone rea
     const reading = read(wrong);
     return reading.ok ? [] : reading.problems.map((problem) => problem.split(" ")[0] ?? "").toSorted();
   };
-  expect(namedBy(readEnvironments)).toEqual(["LOG_LEVEL", "RAMP_PORT", "RATE_LIMITS"]);
+  expect(namedBy((source) => readEnvironments(source, rampSettings))).toEqual([
+    "LOG_LEVEL",
+    "RAMP_PORT",
+    "RATE_LIMITS",
+  ]);
   expect(namedBy(readEnvironment)).toEqual(["LOG_LEVEL", "RATE_LIMITS"]);
   expect(namedBy(readRampEnvironment)).toEqual(["LOG_LEVEL", "RAMP_PORT"]);
 });

@@ -1,5 +1,13 @@
+import type { RampEnvironment } from "@routewright/runtime/ramp/environment";
+import type { Environment } from "@routewright/runtime/server";
 import type { Settings } from "../../config.js";
 import type { Progress } from "../progress.js";
+
+/** The settings of both services. */
+export interface Environments {
+  readonly data: Environment;
+  readonly ramp: RampEnvironment;
+}
 
 export interface ServeOptions extends Pick<
   Settings,

@@ -1,7 +1,6 @@
 import {
   createLogger,
   type EmbeddedPostgres,
-  type Environments,
   flushLog,
   openPrimary,
   type Primary,
@@ -11,7 +10,7 @@ import {
 import { type CommandResult, DATA_DIR, EXIT, stopSignal } from "../command.js";
 import { withProgress } from "../progress.js";
 import { followManifest, runResultsOf, serveData } from "./data-api.js";
-import type { ServeOptions } from "./serve-options.js";
+import type { Environments, ServeOptions } from "./serve-options.js";
 
 /** Serves in this process; SIGHUP reloads keys and folder. Returns once a signal has stopped it; the primary ends a worker. */
 export function serveHere(options: ServeOptions, environments: Environments): Promise<CommandResult> {

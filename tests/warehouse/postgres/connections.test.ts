@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { rampSettings } from "../../../runtime/ramp/environment.js";
 import { readEnvironments } from "../../../runtime/server.js";
 import { openPostgres } from "../../../runtime/warehouse/postgres/engine.js";
 import { atEnd } from "../../support/at-end.js";
@@ -179,7 +180,7 @@ describe("a password with characters that an address uses", () => {
     "that is not encoded breaks the address: %s",
     (wrong) => {
       for (const name of ["DATABASE_URL", "RAMP_DATABASE_URL"]) {
-        const reading = readEnvironments({ [name]: urlOf(wrong) });
+        const reading = readEnvironments({ [name]: urlOf(wrong) }, rampSettings);
         const problem = reading.ok ? "" : reading.problems.join("\n");
         expect(problem).toMatch(new RegExp(`^${name} must be .*@ as %40`));
         expect(problem).not.toContain(wrong);
