@@ -1,12 +1,15 @@
 /** Exports in real stores, which ClickHouse reads itself, and DuckDB for PostgreSQL. */
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { clickhouseLibrary } from "../../scripts/clickhouse/start-clickhouse.js";
 import { azurite, moto } from "../artifacts/object-stores.js";
 import type { TestStore } from "../artifacts/store.js";
 import { start } from "../support/command.js";
+import { proxyThatNotes } from "../support/database-proxy.js";
 import { needs } from "../support/needs.js";
 import { listen } from "../support/port.js";
 import { ownFolder } from "../support/service.js";
@@ -95,13 +98,21 @@ describe.skipIf(!hasStores).each(COPY_ENGINES)("exports loaded into %s", (engine
       for (const [part, file] of (await files(project)).entries())
         await store.put(`${project.schema}/orders/day=2026-01-0${String(part + 1)}/part.parquet`, file);
       const from = ["--from", `${store.folder}/{schema}/{name}/*/*.parquet`];
-      const load = await loaded(project, [...from, "--apply"], store.variables);
+      const { url, addresses } = await proxyThatNotes(project.ownerUrl);
+      const load = await loaded(project, [...from, "--apply"], {
+        ...store.variables,
+        LOAD_DATABASE_URL: url,
+      });
       expect(load).toMatchObject({ code: 0, stderr: "" });
+      if (engine === "clickhouse") expect(addresses.length).toBeGreaterThan(2);
+      for (const secret of store.secrets)
+        expect(addresses.filter((address) => decodeURIComponent(address).includes(secret))).toEqual([]);
       const rows = await served(project);
       for (const id of [1, 2]) expect(rows).toContain(row(id, `,"day":"2026-01-0${String(id)}"`));
       const script = await loaded(project, from, store.variables);
       expect(script.code).toBe(0);
       for (const secret of store.secrets) expect(script.stdout).not.toContain(secret);
+      if (engine === "clickhouse") await expectRun(project, script.stdout, store.variables);
       if (/^[sg]/.test(scheme)) return;
       const wrong = Object.entries(store.variables).map(([name, value]) => [
         name,
@@ -142,6 +153,27 @@ describe.skipIf(!hasStores).each(COPY_ENGINES)("exports loaded into %s", (engine
     expect(await served(project)).toBe(`[${row(1)}]`);
   });
 });
+
+/** Runs a printed script as its first line says. */
+async function expectRun(
+  project: CopiedProject,
+  script: string,
+  variables: Readonly<Record<string, string>>,
+): Promise<void> {
+  const [, command = ""] = /^-- Run: (.+)$/m.exec(script) ?? [];
+  const [file, data] = [project.file("load.sql"), ownFolder()];
+  writeFileSync(file, script);
+  const rows = join(data, "rows.txt");
+  const server = join(import.meta.dirname, "../../scripts/clickhouse/server.py");
+  const started = `python3 '${server}' '${clickhouseLibrary() ?? ""}' --path='${data}'`;
+  const shell = `clickhouse() { ${started} --query="CREATE DATABASE ${project.schema} ENGINE = Atomic;
+    $(cat); SELECT id FROM ${project.schema}.orders ORDER BY id INTO OUTFILE '${rows}' FORMAT TSV"; }
+    ${command.replace("this file", `'${file}'`)}`;
+  const env = { ...process.env, ...variables };
+  const { stdout, stderr } = await promisify(execFile)("sh", ["-c", shell], { env });
+  expect(stdout + stderr).toBe("");
+  expect(readFileSync(rows, "utf8")).toBe("1\n2\n");
+}
 
 it.skipIf(!hasStores)("says how to install an extension of DuckDB that cannot be downloaded", async () => {
   const project = await CopiedProject.of("postgres", "snowflake", MODEL);

@@ -39,3 +39,19 @@ export function proxyThatCloses(url: string, text: string) {
     });
   });
 }
+
+/** Passes everything on, and notes the first lines of requests over HTTP: their addresses. */
+export async function proxyThatNotes(url: string) {
+  const addresses: string[] = [];
+  const { url: noted } = await proxyOf(url, (client, open) => {
+    const database = open();
+    database.pipe(client);
+    client.on("close", () => database.destroy());
+    database.on("close", () => client.destroy());
+    client.on("data", (bytes: Buffer) => {
+      addresses.push(...(bytes.toString("latin1").match(/(?:GET|POST|PUT) \S+ HTTP\/1\.1/g) ?? []));
+      database.write(bytes);
+    });
+  });
+  return { url: noted, addresses };
+}

@@ -147,7 +147,11 @@ async function earlierTables(nodes: readonly RunSql[], copied: CopiedRelation): 
   return { served: tables.filter(isServed), left: tables.filter((table) => !isServed(table)) };
 }
 
+/** The client reads keys from its input, where `printf` of the shell writes them: arguments are in the list of processes. */
 function usage(parameters: ReadonlySet<string>): string {
-  const given = [...parameters].map((name) => ` --param_${name}="$${name.toUpperCase()}"`).join("");
-  return `clickhouse client --multiquery${given} < this file`;
+  const client = "clickhouse client --multiquery";
+  const set = [...parameters].map(
+    (name) => `printf "SET param_${name} = '%s';\\n" "$${name.toUpperCase()}"; `,
+  );
+  return set.length === 0 ? `${client} < this file` : `{ ${set.join("")}cat this file; } | ${client}`;
 }

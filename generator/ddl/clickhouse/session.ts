@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { ClickhouseAddress } from "@routewright/runtime/model";
@@ -8,14 +9,13 @@ export type RunSql = (text: string, parameters?: Readonly<Record<string, string>
 export function clickhouseSession(address: ClickhouseAddress): RunSql {
   const { hostname, port, isTls, user, password } = address;
   const send = isTls ? requestHttps : requestHttp;
+  const own = { "X-ClickHouse-User": encoded(user), "X-ClickHouse-Key": encoded(password) };
+  const options = { hostname, port, method: "POST", path: "/?wait_end_of_query=1" } as const;
   return (text, parameters = {}) =>
     new Promise((resolve, reject) => {
-      const named = Object.entries(parameters).map(
-        ([name, value]) => [`param_${name}`, escaped(value)] as [string, string],
-      );
-      const query = new URLSearchParams([["wait_end_of_query", "1"], ...named]).toString();
-      const headers = { "X-ClickHouse-User": encoded(user), "X-ClickHouse-Key": encoded(password) };
-      const sent = send({ hostname, port, method: "POST", path: `/?${query}`, headers }, (response) => {
+      const { type, body } = requestBody(text, parameters);
+      const headers = { ...own, "Content-Type": type };
+      const sent = send({ ...options, headers }, (response) => {
         const chunks: Buffer[] = [];
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
         response.on("error", reject);
@@ -27,8 +27,29 @@ export function clickhouseSession(address: ClickhouseAddress): RunSql {
         });
       });
       sent.on("error", reject);
-      sent.end(text);
+      sent.end(body);
     });
+}
+
+/** Longest part of a statement in characters: ClickHouse joins the fields `query`, each of which may have 128 KiB. */
+const PART_LENGTH = 30_000;
+
+/** Parameters are keys of stores, too, and never in an address, which proxies log: ClickHouse takes them as fields of a form. */
+function requestBody(text: string, parameters: Readonly<Record<string, string>>) {
+  const named = Object.entries(parameters);
+  if (named.length === 0) return { type: "text/plain", body: text };
+  const boundary = randomUUID();
+  const parts = text.match(new RegExp(`.{1,${String(PART_LENGTH)}}`, "gsu")) ?? [];
+  const fields = [
+    ...parts.map((part) => ["query", part] as const),
+    ...named.map(([name, value]) => [`param_${name}`, escaped(value)] as const),
+  ].map(
+    ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  );
+  return {
+    type: `multipart/form-data; boundary=${boundary}`,
+    body: `${fields.join("")}--${boundary}--\r\n`,
+  };
 }
 
 /** Names and passwords of any script, as `fetch` sends them: a header holds bytes. */

@@ -4,6 +4,7 @@ import { PeriodicCheck } from "../periodic-check.js";
 import { joined, QueryTimeout } from "../warehouse.js";
 import { GATEWAY_STATUSES, isConnectionFailure, ServerUnresponsive } from "./errors.js";
 import { BodyReader } from "./rows.js";
+import { partsOf } from "./parameters.js";
 import { killQuery } from "./select.js";
 import { readFirst, responseTo, RunningQuery, type TimeLimits } from "./stream.js";
 import * as http from "node:http";
@@ -133,9 +134,6 @@ const NOT_CANCELLED =
 /** An idle connection is closed before the server does it: the default of `keep_alive_timeout` was 3 s until 2024. */
 const IDLE_MS = 2000;
 
-/** A longer address is refused by some proxies: the parameters are then sent in the body. */
-const MAX_PARAMETERS_LENGTH = 4000;
-
 interface HttpQuery {
   readonly statement: Statement;
   /** As a query string. */
@@ -201,34 +199,37 @@ class ClickhouseHttp {
 /** ClickHouse reads UTF-8; Node writes a character of a header as one byte, and refuses those that have none. */
 const inBytes = (text: string): string => Buffer.from(text).toString("latin1");
 
-/**
- * A longer statement raises the server's limits for itself: one of 2,500 columns has more than the 256 KiB of `max_query_size`. A form
- * field may not be so long, so its parameters stay in the address.
- */
+/** A longer statement raises the server's limits for itself: one of 2,500 columns has more than the 256 KiB of `max_query_size`. */
 const LONG_STATEMENT_BYTES = 100_000;
 
-function limitsOf(bytes: number): Readonly<Record<string, string>> {
-  if (bytes <= LONG_STATEMENT_BYTES) return {};
+function limitsOf(bytes: number): string {
+  if (bytes <= LONG_STATEMENT_BYTES) return "";
   // An element of the syntax tree has at least one byte of the text.
   const limit = String(Math.max(bytes + 1, 500_000));
-  return { max_query_size: limit, max_ast_elements: limit, max_expanded_ast_elements: limit };
+  return `&max_query_size=${limit}&max_ast_elements=${limit}&max_expanded_ast_elements=${limit}`;
 }
 
-/** The end of the query string, and the body of a request. Form fields are the only body in which ClickHouse takes parameters. */
-function encoded({ text, values }: Statement) {
-  const parameters = values.map((value, i): [string, string] => [`param_p${String(i + 1)}`, String(value)]);
-  const bytes = Buffer.byteLength(text);
-  const length = parameters.reduce((sum, [, value]) => sum + value.length, 0);
-  const isForm = length > MAX_PARAMETERS_LENGTH && bytes <= LONG_STATEMENT_BYTES;
-  const search = searchOf([...Object.entries(limitsOf(bytes)), ...(isForm ? [] : parameters)]);
-  if (!isForm) return { search, type: "text/plain", body: bytes === text.length ? text : Buffer.from(text) };
+/**
+ * The end of the query string, and the body of a request. Values are never in the address, which proxies log. Form fields are the only
+ * body in which ClickHouse takes parameters; it joins the fields `query`, each of which may have 128 KiB.
+ */
+function encoded({ text, values }: Statement): {
+  readonly search: string;
+  readonly type: string;
+  readonly body: string | Buffer;
+} {
+  const search = limitsOf(Buffer.byteLength(text));
+  if (values.length === 0) return { search, type: "text/plain", body: inOneWrite(text) };
   const boundary = randomUUID();
-  const parts = [["query", text] as const, ...parameters].map(
-    ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
-  );
-  const body = Buffer.from(`${parts.join("")}--${boundary}--\r\n`);
-  return { search, type: `multipart/form-data; boundary=${boundary}`, body };
+  const field = (name: string, value: string): string =>
+    `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+  let body = "";
+  for (const part of partsOf(text)) body += field("query", part);
+  for (const [i, value] of values.entries()) body += field(`param_p${String(i + 1)}`, String(value));
+  const type = `multipart/form-data; boundary=${boundary}`;
+  return { search, type, body: inOneWrite(`${body}--${boundary}--\r\n`) };
 }
 
-const searchOf = (entries: [string, string][]): string =>
-  entries.length === 0 ? "" : `&${new URLSearchParams(entries).toString()}`;
+/** A text of which each character is a byte is written with the head. */
+const inOneWrite = (text: string): string | Buffer =>
+  Buffer.byteLength(text) === text.length ? text : Buffer.from(text);

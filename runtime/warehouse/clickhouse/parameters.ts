@@ -11,7 +11,7 @@ import {
   typeName,
 } from "../sql.js";
 
-/** ClickHouse refuses a parameter of more than 128 KiB. A character has four bytes at most, escapes included. */
+/** ClickHouse refuses a field of a form, or a parameter, of more than 128 KiB. A character has four bytes at most, escapes included. */
 export const MAX_PARAMETER_LENGTH = 30_000;
 
 /** A value in the text form of its type. A long text is sent in parts. */
@@ -25,8 +25,8 @@ function placeholder(value: string, type: string): Sql {
   return sql`{${bind(() => value)}:${typeName(type)}}`;
 }
 
-/** Does not cut between the two halves of a character. */
-function partsOf(text: string): readonly string[] {
+/** A text in parts of this length. Does not cut between the two halves of a character. */
+export function partsOf(text: string): readonly string[] {
   if (text.length <= MAX_PARAMETER_LENGTH) return [text];
   return text.match(new RegExp(`.{1,${String(MAX_PARAMETER_LENGTH)}}`, "gsu")) ?? [];
 }
