@@ -10,6 +10,7 @@ import type { Release } from "./release/release.js";
 import type { ActiveRelease, LoadedRelease } from "./handler/loaded-release.js";
 import { FailingEndpoints } from "./operations/failing-endpoints.js";
 import { Metrics, type ServedRelease } from "./operations/metrics.js";
+import { earlyErrors } from "./handler/early-errors.js";
 import { ExampleRows } from "./handler/example-rows.js";
 import { createGateway, type Gateway, type GatewayParts, warnOfCursorKey } from "./handler/gateway.js";
 import { loadParts } from "./handler/open-gateway.js";
@@ -24,16 +25,14 @@ import type { Environment } from "./operations/environment.js";
 import { KeyFileWatcher } from "./operations/key-file-watcher.js";
 import { adapterProblem, clickhouseAddress } from "./model/clickhouse-address.js";
 import type { Logger } from "./http/logger.js";
-import { listen, type RunningServer, type EarlyErrorHeaders } from "./http/listen.js";
+import { listen, type RunningServer } from "./http/listen.js";
 import { Usage } from "./operations/usage.js";
 import type { RequestListener } from "node:http";
 import { documentRoutes } from "./pages/pages.js";
-import { callerHeaders, peek } from "./request/authorize.js";
 import { routesOf, systemRoutes } from "./system/routes.js";
 import type { Service } from "./system/context.js";
 import { mcpRoutes } from "./mcp/mcp-endpoint.js";
 import { serveExchange, UNKNOWN_PATH } from "./handler/exchange.js";
-import { COMMON_HEADERS } from "./http/headers.js";
 
 interface DataServiceOptions {
   readonly environment: Environment;
@@ -74,7 +73,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const { gateway, metrics } = parts;
   const listener = dataApiListener(parts, serviceOf({ ...options, builds }, parts), options);
   const server = await listen(listener, environment.host, environment.port, {
-    earlyErrorHeaders: earlyErrorHeaders(gateway),
+    earlyErrors: earlyErrors(gateway),
   }).catch(async (error: unknown) => {
     await parts.close();
     throw error;
@@ -283,13 +282,5 @@ function dataApiListener(
     const handler = (request.method === "POST" ? endpoint.post : endpoint.get) as unknown as RequestListener;
     (response as { locals?: object }).locals = locals;
     return handler(request, response);
-  };
-}
-
-/** Headers of an error on a connection without a parsed request: only the client's address is known. */
-function earlyErrorHeaders(gateway: Gateway): EarlyErrorHeaders {
-  return async (socket) => {
-    const context = await peek(gateway, { socket, headers: {} }, () => !socket.destroyed);
-    return [...callerHeaders(context), ...COMMON_HEADERS];
   };
 }

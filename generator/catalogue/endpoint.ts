@@ -1,5 +1,7 @@
 import {
   type Column,
+  DEFAULT_MAX_LENGTH,
+  type Method,
   operatorOf,
   type Parameter,
   type PublicAge,
@@ -159,7 +161,7 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
     methods,
     legacy,
     parameters: parameters.map(({ description, ...parameter }) => ({
-      ...withValues(parameter, model),
+      ...withValues(parameter, model, methods),
       ...(description !== undefined && { description }),
     })),
     ...(numbers && { numbers }),
@@ -185,13 +187,24 @@ function synonymsOf({ columns }: Model, settings: ReadSettings): readonly string
 }
 
 /** Adds the values of an `accepted_values` test to an equality filter, where requests can send them as text. */
-function withValues(parameter: Parameter, { columns }: Model): Parameter {
+function withValues(parameter: Parameter, { columns }: Model, methods: readonly Method[]): Parameter {
   if (operatorOf(parameter.operator).value !== "typed") return parameter;
   const { acceptedValues = null, type = null } = columns.find(({ name }) => name === parameter.column) ?? {};
   const { kind } = parseColumnType(type);
-  return acceptedValues === null || !HAS_TEXTS.has(kind)
-    ? parameter
-    : ({ ...parameter, values: acceptedValues } as Parameter);
+  if (acceptedValues === null || !HAS_TEXTS.has(kind)) return parameter;
+  const values = acceptedValues.filter((value) => canBeSent(value, parameter, methods));
+  return values.length === 0 ? parameter : ({ ...parameter, values } as Parameter);
+}
+
+/**
+ * Whether a request can send a value: blanks around a value are dropped, an empty one counts as absent, and a list in a query string
+ * ends a value at a comma.
+ */
+function canBeSent(value: string, parameter: Parameter, methods: readonly Method[]): boolean {
+  const { maxLength = DEFAULT_MAX_LENGTH } = parameter as { readonly maxLength?: number };
+  if (value === "" || value !== value.trim() || value.includes("\0")) return false;
+  if (parameter.type === "string_list" && value.includes(",") && !methods.includes("POST")) return false;
+  return Array.from(value).length <= maxLength;
 }
 
 const HAS_TEXTS: ReadonlySet<string> = new Set(["string", "enum", "integer", "unknown"]);

@@ -1,7 +1,7 @@
 import type { RequestHandler } from "express";
 import { atFormerPath, type Endpoint } from "../model/endpoint.js";
 import { ServedEndpoint } from "../model/served-endpoint.js";
-import { type HttpError, isHttpError, type Result } from "../model/errors.js";
+import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { isLocalCaller } from "../http/headers.js";
 import { pathItem, pathOf } from "../http/route.js";
 import { callerHeaders } from "../request/authorize.js";
@@ -10,7 +10,7 @@ import type { Answer } from "../response/answer.js";
 import { findAt } from "../response/content-negotiation.js";
 import { deprecationHeaders, respond, type Sent } from "../response/respond.js";
 import { cachingHeaders } from "../response/caching-headers.js";
-import { partFinder, readsParts } from "../response/whole-results.js";
+import { isBehind, partFinder, readsParts } from "../response/whole-results.js";
 import { type DataPath, type DataRoute, type Exchange, serveExchange } from "./exchange.js";
 import { gatewayOf } from "./gateway.js";
 import { type DataRequest, parameterNames, resolveRequest } from "./resolve.js";
@@ -70,8 +70,17 @@ async function serveRows(exchange: Exchange, endpoint: ServedEndpoint): Promise<
   });
   times.end("run");
   if (isRefused(answer)) return answer;
+  const refused = rangeError(exchange, answer);
+  if (refused) return refused;
   exchange.sent = await respondTo(exchange, endpoint.spec, answer);
   return null;
+}
+
+/** The error of a range behind a body whose length is known. */
+function rangeError({ request, response }: Exchange, { result }: Answer): HttpError | null {
+  if (result?.kind !== "buffered" || !isBehind(request, result.bytes)) return null;
+  response.setHeader("Content-Range", `bytes */${String(result.bytes)}`);
+  return httpError("rangeNotSatisfiable", { bytes: result.bytes });
 }
 
 function isRefused<T>(outcome: Result<T> | null): outcome is HttpError | null {

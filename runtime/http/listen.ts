@@ -8,7 +8,7 @@ import {
   STATUS_CODES,
 } from "node:http";
 import { Server, type Socket } from "node:net";
-import { OpenConnections, type ServerLimits, SERVER_LIMITS } from "./open-connections.js";
+import { type EarlyStatus, OpenConnections, type ServerLimits, SERVER_LIMITS } from "./open-connections.js";
 import { Interval } from "../model/timer.js";
 
 /** A server that is listening. */
@@ -18,11 +18,20 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** Headers for a connection without a parsed request, as flat name and value pairs. */
-export type EarlyErrorHeaders = (socket: Socket) => Promise<readonly string[]>;
+/** What a service says to input that is no request to it. */
+export interface EarlyErrors {
+  /** As flat name and value pairs: only the client's address is known. */
+  headersOf(socket: Socket): Promise<readonly string[]>;
+  bodyOf(status: EarlyStatus): string;
+}
+
+const DEFAULT_ERRORS: EarlyErrors = {
+  headersOf: () => Promise.resolve([]),
+  bodyOf: (status) => JSON.stringify({ detail: STATUS_CODES[status] }),
+};
 
 interface ListenOptions {
-  readonly earlyErrorHeaders?: EarlyErrorHeaders | undefined;
+  readonly earlyErrors?: EarlyErrors | undefined;
   /** Overrides of `SERVER_LIMITS`. */
   readonly limits?: Partial<ServerLimits>;
 }
@@ -32,12 +41,10 @@ export async function listen(
   listener: RequestListener,
   host: string,
   port: number,
-  { earlyErrorHeaders = () => Promise.resolve([]), limits }: ListenOptions = {},
+  { earlyErrors = DEFAULT_ERRORS, limits }: ListenOptions = {},
 ): Promise<RunningServer> {
   const all = { ...SERVER_LIMITS, ...limits };
-  const connections = new OpenConnections(all, (status, socket) =>
-    earlyError(status, socket, earlyErrorHeaders),
-  );
+  const connections = new OpenConnections(all, (status, socket) => earlyError(status, socket, earlyErrors));
   const server = createServer({
     headersTimeout: all.headersMs,
     requestTimeout: all.requestMs,
@@ -73,6 +80,11 @@ function guard(server: HttpServer, connections: OpenConnections, listener: Reque
     if (error.code === "ECONNRESET") socket.destroy();
     else connections.of(socket)?.fail(CLIENT_ERRORS[error.code ?? ""] ?? 400);
   });
+  // Without this listener Node's answer has no body.
+  server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
+    const connection = connections.of(request.socket);
+    if (connection?.accept(request, response)) connection.fail(417);
+  });
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const connection = connections.of(request.socket);
     if (!isWellFormed(request)) return connection?.fail(400);
@@ -82,7 +94,7 @@ function guard(server: HttpServer, connections: OpenConnections, listener: Reque
   });
 }
 
-const CLIENT_ERRORS: Readonly<Record<string, number>> = {
+const CLIENT_ERRORS: Readonly<Record<string, EarlyStatus>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
@@ -130,20 +142,20 @@ function bindProblem({ code, message }: NodeJS.ErrnoException, host: string, por
 }
 
 /** `Retry-After` of a server at its connection limit, in seconds. */
-const RETRY_SECONDS = 1;
+export const RETRY_SECONDS = 1;
 
 /**
  * The response, head and body, to input that is not HTTP or arrives too late: an error body as every other, and the
  * connection closes (runtime/docs/errors.md).
  */
-async function earlyError(status: number, socket: Socket, headersOf: EarlyErrorHeaders): Promise<string> {
-  const reason = STATUS_CODES[status] ?? "Bad Request";
-  const body = JSON.stringify({ detail: reason });
+async function earlyError(status: EarlyStatus, socket: Socket, errors: EarlyErrors): Promise<string> {
+  const reason = STATUS_CODES[status] ?? "";
+  const body = errors.bodyOf(status);
   const headers = [
-    ...(await headersOf(socket).catch(() => [])),
+    ...(await errors.headersOf(socket).catch(() => [])),
     ...(status === 503 ? ["Retry-After", String(RETRY_SECONDS)] : []),
     ...["Content-Type", "application/json; charset=utf-8"],
-    ...["Content-Length", String(body.length), "Connection", "close"],
+    ...["Content-Length", String(Buffer.byteLength(body)), "Connection", "close"],
   ];
   const lines = headers.flatMap((name, i) => (i % 2 === 0 ? `${name}: ${headers[i + 1] ?? ""}` : []));
   return `HTTP/1.1 ${String(status)} ${reason}\r\n${lines.join("\r\n")}\r\n\r\n${body}`;

@@ -88,8 +88,11 @@ export class OpenConnections {
   }
 }
 
+/** Statuses of input that is no request, arrives too late, or asks for what no request gets. */
+export type EarlyStatus = 400 | 408 | 413 | 417 | 431 | 503;
+
 /** Writes the response, head and body, to what cannot become a request. The connection closes after it. */
-export type EarlyError = (status: number, socket: Socket) => Promise<string>;
+export type EarlyError = (status: EarlyStatus, socket: Socket) => Promise<string>;
 
 /** One client's connection: what node:http leaves open of it. */
 class ClientConnection {
@@ -150,7 +153,7 @@ class ClientConnection {
   }
 
   /** Rejects the latest request, or input that is no request. */
-  fail(status: number): void {
+  fail(status: EarlyStatus): void {
     if (this.#endsAt < Infinity) return;
     const response = this.#latest?.request.complete === false ? this.#latest.response : undefined;
     // A client would take the error for the response to a request before it; a load balancer that opens spare connections,

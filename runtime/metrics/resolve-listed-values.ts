@@ -7,7 +7,7 @@ import { Projection } from "../model/projection.js";
 import type { Condition, RawFields, Selection } from "../model/query.js";
 import type { ServedEndpoint, ServedFilter } from "../model/served-endpoint.js";
 import { readPage, readRequired, readSingle } from "../request/request-fields.js";
-import { missingFilter, readConditions, withOperators } from "../request/resolve-query.js";
+import { missingFilter, readConditions, unsupported, withOperators } from "../request/resolve-query.js";
 import { groupParameters, measureConditions, readGrouping } from "./resolve-grouping.js";
 
 /** Parameters of a request for values; the others are filters of the endpoint. */
@@ -37,7 +37,7 @@ export function readValuesQuestion(
   if (isHttpError(fields)) return fields;
   const filters = asked.grouping === null ? endpoint.filters : filtersOf(endpoint, asked.grouping, fields);
   const unknown = [...fields.keys()].filter((name) => !filters.some((filter) => filter.name === name));
-  if (unknown.length > 0) return httpError("unsupportedQuery", { names: unknown.toSorted().join(", ") });
+  if (unknown.length > 0) return unsupported(unknown, "query");
   const conditions = readConditions(filters, fields);
   if (isHttpError(conditions)) return conditions;
   const missing = missingFilter(endpoint.spec, conditions);

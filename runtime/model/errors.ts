@@ -230,6 +230,10 @@ export const ERRORS = {
     "Method Not Allowed",
     "the path exists, but not with this method; `Allow` lists its methods",
   ),
+  rangeNotSatisfiable: answers(416)(
+    "The body has {bytes} bytes: the range begins behind them.",
+    "`Range` of a GET begins behind the last byte of a body whose length is known; `Content-Range` has the length",
+  ),
   rateLimited: answers(429)(
     "Rate limit exceeded. Try again in {n} seconds.",
     "the caller's window, or the limit of documents by address, is used up; `Retry-After` has the seconds",
@@ -257,6 +261,27 @@ export const ERRORS = {
   unreachable: unavailable(
     "The database cannot be reached. Try again in {n} seconds.",
     "no server of the database accepts a connection; `Retry-After` has the seconds",
+  ),
+  malformedRequest: badRequest("Bad Request", "what arrives is not HTTP; the connection closes"),
+  requestTimeout: answers(408)(
+    "The request has not arrived in time.",
+    "headers take over 10 seconds, or a body over 30; the connection closes",
+  ),
+  chunkTooLarge: answers(413)(
+    "The extensions of a chunk are too long.",
+    "a chunked body has extensions over 16 KiB; the connection closes",
+  ),
+  expectationUnknown: answers(417)(
+    "The header Expect may only be 100-continue.",
+    "`Expect` has another value; the connection closes",
+  ),
+  headersTooLarge: answers(431)(
+    "The address and the headers of a request hold 16 KiB together. Send longer lists in the body of a POST, where the endpoint takes one.",
+    "a query string or the headers are too long; the connection closes",
+  ),
+  tooManyConnections: unavailable(
+    "The server has too many connections. Try again in {n} seconds.",
+    "10,000 connections are open and busy; `Retry-After` has the seconds",
   ),
 };
 

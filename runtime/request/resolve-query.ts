@@ -79,11 +79,13 @@ export function unknownError(
 ): HttpError {
   const all = [...(endpoint.spec.filters ?? []), ...filters];
   const filter = all.find(({ column }) => unknown.some((name) => isMeantFor(column, name)));
-  if (filter) return operatorError(filter);
-  const names = unknown.toSorted().join(", ");
-  return source === "query"
-    ? httpError("unsupportedQuery", { names })
-    : httpError("unsupportedBody", { names });
+  return filter ? operatorError(filter) : unsupported(unknown, source);
+}
+
+/** The error of names that are not declared, in order; an empty one shows as `''`. */
+export function unsupported(unknown: readonly string[], source: "query" | "body"): HttpError {
+  const names = unknown.map((name) => name || "''").toSorted();
+  return httpError(source === "query" ? "unsupportedQuery" : "unsupportedBody", { names: names.join(", ") });
 }
 
 function unknownNames(
@@ -97,11 +99,7 @@ function unknownNames(
   const { spec } = endpoint;
   const filter = spec.filters?.find(({ column }) => unknown.some((name) => isMeantFor(column, name)));
   if (filter) return operatorError(filter);
-  if (spec.legacy) return httpError("legacyParameters");
-  const names = unknown.sort().join(", ");
-  return source === "query"
-    ? httpError("unsupportedQuery", { names })
-    : httpError("unsupportedBody", { names });
+  return spec.legacy ? httpError("legacyParameters") : unsupported(unknown, source);
 }
 
 /** Whether a name is a filtered column without an operator, or with one that it does not have. */

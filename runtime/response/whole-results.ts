@@ -14,15 +14,26 @@ export interface ByteRange {
   readonly last: number;
 }
 
-/** A satisfiable single range; null for all other requests, which get the whole body (RFC 9110 §14.2). */
+/**
+ * The single range that a request asks for; null for all other requests, which get the whole body (RFC 9110 §14.2). One that begins
+ * behind the body has its `first` there.
+ */
 export function rangeOf({ method, headers }: IncomingMessage, bytes: number): ByteRange | null {
   // `If-Range` needs a strong tag; ours are weak.
   if (method !== "GET" || headers["if-range"] !== undefined) return null;
   const [, from = "", to = ""] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? "") ?? [];
   if (from === "" && to === "") return null;
-  const first = from === "" ? Math.max(0, bytes - Number(to)) : Number(from);
-  const last = from === "" || to === "" ? bytes - 1 : Math.min(Number(to), bytes - 1);
-  return first <= last ? { first, last } : null;
+  if (from !== "" && to !== "" && Number(to) < Number(from)) return null;
+  if (from !== "")
+    return { first: Number(from), last: Math.min(to === "" ? Infinity : Number(to), bytes - 1) };
+  // The last bytes of an empty body are the whole.
+  const isWhole = bytes === 0 && Number(to) > 0;
+  return isWhole ? null : { first: Math.max(0, bytes - Number(to)), last: bytes - 1 };
+}
+
+/** Whether a request asks for a range behind the body: an error. */
+export function isBehind(request: IncomingMessage, bytes: number): boolean {
+  return request.headers.range !== undefined && (rangeOf(request, bytes)?.first ?? -1) >= bytes;
 }
 
 /** Whether a client asks for a length, or for parts: polars reads a file so. */

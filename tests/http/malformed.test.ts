@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createConnection } from "node:net";
 import { describe, expect, it } from "vitest";
+import { ERRORS } from "../../runtime/model/errors.js";
 import { askRaw } from "../support/http-client.js";
 import { serveOrders } from "../support/orders.js";
 
@@ -24,7 +25,7 @@ async function raw(text: string): Promise<RawReply> {
 
 const WELL = "Host: x\r\nConnection: close\r\n\r\n";
 
-it.each([
+it.each<[string, string, string, string?]>([
   ["nonsense", "nonsense\r\n\r\n", "400 Bad Request"],
   ["a method with odd characters", `G\u0001T / HTTP/1.1\r\n${WELL}`, "400 Bad Request"],
   ["a version that is none", `GET / HTTP/9.9\r\n${WELL}`, "400 Bad Request"],
@@ -35,6 +36,19 @@ it.each([
     "an address that is too long",
     `GET /${"x".repeat(20_000)} HTTP/1.1\r\n${WELL}`,
     "431 Request Header Fields Too Large",
+    ERRORS.headersTooLarge.detail,
+  ],
+  [
+    "an expectation of something else",
+    `GET /v1/shop/legacy HTTP/1.1\r\nExpect: miracles\r\n${WELL}`,
+    "417 Expectation Failed",
+    ERRORS.expectationUnknown.detail,
+  ],
+  [
+    "the same with a body",
+    `POST /v1/shop/legacy HTTP/1.1\r\nExpect: 200-ok\r\nContent-Length: 2\r\nHost: x\r\n\r\n{}`,
+    "417 Expectation Failed",
+    ERRORS.expectationUnknown.detail,
   ],
   ["HTTP/1.1 without Host", "GET / HTTP/1.1\r\nConnection: close\r\n\r\n", "400 Bad Request"],
   [
@@ -42,19 +56,21 @@ it.each([
     "CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\r\n",
     "400 Bad Request",
   ],
-])("what is not HTTP is answered in the form of all errors: %s", async (_, text, status) => {
-  const reply = await raw(text);
-  const detail = status.slice(4);
-  expect(reply.status).toBe(`HTTP/1.1 ${status}`);
-  expect(reply.body).toBe(JSON.stringify({ detail }));
-  expect(reply.headers.get("content-type")).toBe("application/json; charset=utf-8");
-  expect(reply.headers.get("connection")).toBe("close");
-  expect(reply.headers.get("x-ratelimit-limit")).toBe("100");
-  expect(reply.headers.get("x-ratelimit-remaining")).toBe("100");
-  expect(Number(reply.headers.get("x-ratelimit-reset"))).toBeGreaterThan(1_700_000_000);
-  expect(reply.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
-  expect(reply.headers.get("access-control-allow-origin")).toBe("*");
-});
+])(
+  "what is not HTTP is answered in the form of all errors: %s",
+  async (_, text, status, detail = "Bad Request") => {
+    const reply = await raw(text);
+    expect(reply.status).toBe(`HTTP/1.1 ${status}`);
+    expect(reply.body).toBe(JSON.stringify({ detail }));
+    expect(reply.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    expect(reply.headers.get("connection")).toBe("close");
+    expect(reply.headers.get("x-ratelimit-limit")).toBe("100");
+    expect(reply.headers.get("x-ratelimit-remaining")).toBe("100");
+    expect(Number(reply.headers.get("x-ratelimit-reset"))).toBeGreaterThan(1_700_000_000);
+    expect(reply.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+    expect(reply.headers.get("access-control-allow-origin")).toBe("*");
+  },
+);
 
 it.each([
   ["a request for a tunnel", "CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\nmore"],

@@ -8,8 +8,8 @@ import { sendRequest, post, refusal, statusAndBody } from "../support/http-clien
 
 const schema = await ownSchema(`
   CREATE TABLE @.orders AS SELECT * FROM (VALUES
-    (1, 'paid', 'A', 10, 5.5), (2, 'open', 'B', 20, 7.5), (3, 'other', 'C', 30, 9.5)
-  ) AS v (id, status, grade, level, share)`);
+    (1, 'paid', 'A', 10, 5.5, ''), (2, 'open', 'B', 20, 7.5, 'fast'), (3, 'other', 'C', 30, 9.5, 'a, b')
+  ) AS v (id, status, grade, level, share, mark)`);
 
 const parameter = (name: string, column: string, operator = "=", more: object = {}) => ({
   name,
@@ -23,7 +23,14 @@ const base = manifestOf([
   {
     name: "orders",
     schema,
-    columns: { id: "integer", status: "text", grade: "text", level: "integer", share: "numeric" },
+    columns: {
+      id: "integer",
+      status: "text",
+      grade: "text",
+      level: "integer",
+      share: "numeric",
+      mark: "text",
+    },
     api: {
       allow_unfiltered: true,
       methods: ["GET", "POST"],
@@ -34,6 +41,9 @@ const base = manifestOf([
         parameter("like", "status", "ILIKE"),
         parameter("level", "level"),
         parameter("grade", "grade"),
+        parameter("mark", "mark"),
+        parameter("marks", "mark", "IN"),
+        parameter("short_mark", "mark", "=", { max_length: 4 }),
       ],
     },
   },
@@ -57,6 +67,7 @@ const TESTS = {
   "test.b": test("accepted_values", "level", { values: [10, 20], quote: false }),
   "test.c": test("accepted_values", "grade", { values: ["A"] }, { severity: "warn" }),
   "test.d": test("accepted_values", "grade", { values: ["B"] }, { where: "id > 1" }),
+  "test.h": test("accepted_values", "mark", { values: ["fast", "", " padded", "a, b", "longer"] }),
   "test.e": test("unique", "id"),
   "test.f": test("not_null", "id"),
   "test.g": test("relationships", "level", { to: "ref('levels')", field: "number" }),
@@ -99,6 +110,14 @@ describe("accepted_values of a column", () => {
     expect(await get(query)).toEqual(oneOf(name, values));
   });
 
+  it.each([
+    ["mark=x", "mark", "fast, a, b, longer"],
+    ["marks=x", "marks", "fast, a, b, longer"],
+    ["short_mark=x", "short_mark", "fast, a, b"],
+  ])("are named where a request can send them: %s", async (query, name, values) => {
+    expect(await get(query)).toEqual(oneOf(name, values));
+  });
+
   it("refuse them in a body too", async () => {
     expect(statusAndBody(await post(url, "/v1/shop/orders", { any_status: ["paid", "x"] }))).toEqual(
       oneOf("any_status", "paid, open"),
@@ -136,6 +155,7 @@ it("OpenAPI says what the tests promise, and no more", async () => {
       enum: [10, 20, null],
     },
     share: { type: ["number", "null"] },
+    mark: { type: ["string", "null"], enum: ["fast", "", " padded", "a, b", "longer", null] },
   });
   const schemas = Object.fromEntries(
     paths["/v1/shop/orders"]?.get.parameters.map(({ name, schema: each }) => [name, each]) ?? [],
@@ -145,6 +165,8 @@ it("OpenAPI says what the tests promise, and no more", async () => {
     any_status: { type: "array", items: { enum: ["paid", "open"] } },
     folded: { type: "string" },
     grade: { type: "string" },
+    mark: { type: "string", enum: ["fast", "a, b", "longer"] },
+    short_mark: { type: "string", enum: ["fast", "a, b"] },
   });
   expect(schemas["folded"]).not.toHaveProperty("enum");
   expect(schemas["grade"]).not.toHaveProperty("enum");

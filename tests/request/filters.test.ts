@@ -128,11 +128,14 @@ describe("a name that is not declared", () => {
     ["__proto__=1", "__proto__"],
     ["status[]=1", "status[]"],
     ["status=Open&constructor=1", "constructor"],
+    ["=1&x=2", "'', x"],
   ])("is refused, several in order: ?%s", async (search, names) => {
     expect(await get(search)).toEqual(refusal(400, `Unsupported query parameters: ${names}`));
   });
 
   it("is refused in a body", async () => {
+    const nameless = statusAndBody(await post(url, "/v1/shop/filters", { "": 1 }, { key }));
+    expect(nameless).toEqual(refusal(400, "Unsupported body fields: ''"));
     const reply = await post(
       url,
       "/v1/shop/filters",

@@ -54,21 +54,54 @@ describe("the end of a path names the format", () => {
     expect(await part("bytes=5-99999999")).toEqual(of(5, bytes.length - 1));
     expect(await part("bytes=7-")).toEqual(of(7, bytes.length - 1));
     expect(await part("bytes=-4")).toEqual(of(bytes.length - 4, bytes.length - 1));
-    for (const range of [
-      "bytes=0-1,4-5",
-      "bytes=",
-      "bytes=-",
-      "bytes=9-2",
-      `bytes=${all}-`,
-      "rows=0-1",
-      "bytes=-0",
-    ])
+    for (const range of ["bytes=0-1,4-5", "bytes=", "bytes=-", "bytes=9-2", "rows=0-1"])
       expect(await part(range)).toEqual([200, undefined, whole.text]);
     expect(await part("bytes=0-3", { "if-range": whole.headers["etag"] })).toEqual([
       200,
       undefined,
       whole.text,
     ]);
+  });
+
+  it("refuses a range behind the body, whose length it names", async () => {
+    const path = "/v1/shop/legacy.csv";
+    const { text, headers } = await sendRequest(url, path, { key });
+    const bytes = Buffer.byteLength(text);
+    const detail = `The body has ${String(bytes)} bytes: the range begins behind them.`;
+    for (const range of [
+      `bytes=${String(bytes)}-`,
+      "bytes=99999999-",
+      "bytes=99999999-999999999",
+      "bytes=-0",
+    ]) {
+      const reply = await sendRequest(url, path, { key, headers: { range } });
+      expect([range, reply.status, reply.headers["content-range"], reply.text]).toEqual([
+        range,
+        416,
+        `bytes */${String(bytes)}`,
+        JSON.stringify({ detail }),
+      ]);
+    }
+    const whole = async (more: object, method = "GET") => {
+      const reply = await sendRequest(url, path, {
+        key,
+        method,
+        headers: { range: "bytes=99999999-", ...more },
+      });
+      return [reply.status, reply.text];
+    };
+    expect(await whole({ "if-range": headers["etag"] })).toEqual([200, text]);
+    expect(await whole({}, "HEAD")).toEqual([200, ""]);
+  });
+
+  it("gives the whole of an empty body", async () => {
+    const ask = async (range: string) => {
+      const target = "/v1/shop/filters.ndjson?id=-1";
+      const { status, headers } = await sendRequest(url, target, { key, headers: { range } });
+      return [status, headers["content-range"]];
+    };
+    expect(await ask("bytes=-5")).toEqual([200, undefined]);
+    expect(await ask("bytes=0-")).toEqual([416, "bytes */0"]);
   });
 });
 

@@ -209,6 +209,9 @@ describe("the values of a column", () => {
       expect(await values(of("orders", "id", `&${name}=id`))).toBe(
         `400 {"detail":"Unsupported query parameters: ${name}"}`,
       );
+    expect(await values(of("orders", "id", "&=id"))).toBe(
+      `400 {"detail":"Unsupported query parameters: ''"}`,
+    );
     expect(await values(of("orders", "id", "&id[gt]=x"))).toBe(
       `400 {"detail":"Parameter 'id[gt]' must be an integer."}`,
     );

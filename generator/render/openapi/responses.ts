@@ -21,6 +21,7 @@ export const HEADERS = {
   "Retry-After": header("Seconds to wait before trying again.", "integer"),
   "WWW-Authenticate": header("How to authenticate (RFC 6750)."),
   Allow: header("The methods of the path."),
+  "Content-Range": header("Length of the body, as `bytes */` and a number."),
   ETag: header("Version of the rows. Send it in `If-None-Match`: 304 while the rows are the same."),
   "X-Data-As-Of": header(
     "When dbt last built what the rows come from; absent where that is not known.",
@@ -104,12 +105,25 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
     ["POST"],
     ["Allow"],
   ),
+  408: answer("RequestTimeout", "The request has not arrived in time.", ["POST"]),
   413: answer("ContentTooLarge", "The body is larger than 1 MiB.", ["POST"]),
+  416: answer(
+    "RangeNotSatisfiable",
+    "The range begins behind the last byte of the body; `Content-Range` has its length.",
+    ["GET"],
+    ["Content-Range"],
+  ),
+  417: answer("ExpectationFailed", "`Expect` is not `100-continue`.", ["POST"]),
   429: answer(
     "TooManyRequests",
     "The rate limit is exceeded: retry after the seconds in `Retry-After`.",
     LIMITED,
     ["Retry-After"],
+  ),
+  431: answer(
+    "HeadersTooLarge",
+    "The address and the headers hold more than 16 KiB together. The body of a POST, where the endpoint takes one, holds longer lists.",
+    ["GET", "values", "openapi"],
   ),
   500: answer("InternalServerError", "The query failed. Quote `X-Request-Id` when you report it.", ALL),
   502: answer(
