@@ -19,6 +19,7 @@ import { CONFIG_SCHEMA } from "../generator/config-schema.js";
 import { USAGE_SCHEMA } from "../generator/diff/usage.js";
 import { BASELINE_SCHEMA } from "../generator/lint/baseline.js";
 import { HINT, NOUN, withoutOwnKeywords } from "../generator/manifest/schema-errors.js";
+import { noteBundle, noteCopy, writeNotice } from "./notice.js";
 
 const inRoot = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const GENERATOR = inRoot("generator/dist");
@@ -30,6 +31,7 @@ copyRedoc();
 copySwaggerUi();
 await bundleMcpServer();
 await bundlePages();
+writeNotice(`${ASSETS}/NOTICE.txt`);
 // Last: `scripts/ready.js` takes their time for that of the build.
 compileValidators();
 
@@ -101,6 +103,8 @@ function copyRedoc(): void {
   if (!script.includes(logo)) throw new Error(`${redoc} no longer loads ${logo}: see what it loads instead.`);
   mkdirSync(ASSETS, { recursive: true });
   writeFileSync(`${ASSETS}/redoc.js`, ownPropertiesOnly(script.replaceAll(logo, emptyPicture)));
+  cpSync(`${redoc}.LICENSE.txt`, `${ASSETS}/redoc.js.LICENSE.txt`);
+  noteCopy(dirname(dirname(redoc)), "redoc.js");
 }
 
 /**
@@ -126,11 +130,18 @@ function copySwaggerUi(): void {
   const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
   for (const file of ["swagger-ui-bundle.js", "swagger-ui-bundle.js.LICENSE.txt", "swagger-ui.css"])
     cpSync(`${folder}/${file}`, `${ASSETS}/${file}`);
+  noteCopy(folder, "swagger-ui-bundle.js");
+}
+
+/** A bundle of the assets, whose makers the notice names. */
+async function bundleAsset(options: BuildOptions): Promise<void> {
+  const { metafile } = await build({ ...options, metafile: true, absWorkingDir: inRoot("") });
+  noteBundle(metafile, inRoot(""));
 }
 
 /** Of the MCP SDK the server alone. Ajv is a dependency of the runtime already. */
 async function bundleMcpServer(): Promise<void> {
-  await build({
+  await bundleAsset({
     stdin: {
       contents: `
         export { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
@@ -162,11 +173,12 @@ async function bundlePages(): Promise<void> {
     format: "esm",
     platform: "browser",
     target: ["chrome111", "firefox115", "safari16.4"],
+    // The terms of what they carry are in NOTICE.txt, which no browser needs.
     legalComments: "none",
     logLevel: "warning",
   };
   for (const file of readdirSync(ASSETS)) if (file.startsWith("explore-")) rmSync(`${ASSETS}/${file}`);
-  await build({
+  await bundleAsset({
     ...scripts,
     entryPoints: {
       explore: inRoot("runtime/pages/explorer/explorer-page.ts"),
@@ -176,7 +188,7 @@ async function bundlePages(): Promise<void> {
     splitting: true,
     chunkNames: "explore-[name]-[hash]",
   });
-  await build({
+  await bundleAsset({
     ...scripts,
     entryPoints: {
       reference: inRoot("runtime/pages/reference/reference-page.ts"),
@@ -188,7 +200,7 @@ async function bundlePages(): Promise<void> {
     },
   });
   // Not a module: it runs before the page is drawn.
-  await build({
+  await bundleAsset({
     ...scripts,
     entryPoints: { theme: inRoot("runtime/pages/explorer/theme.ts") },
     format: "iife",

@@ -131,6 +131,16 @@ describe("the packed packages in an empty repository", () => {
     }
   });
 
+  it("hold the terms of each package whose code the assets carry", () => {
+    const assets = join(repository, "node_modules/@routewright/runtime/dist/assets");
+    const notice = readFileSync(join(assets, "NOTICE.txt"), "utf8");
+    const named = [...notice.matchAll(/^# (\S+) [\d.]+ \(.+\), in .+\n\n.{3}/gm)].map(([, name]) => name);
+    expect(named).toEqual(expect.arrayContaining(["d3-scale", "redoc", "swagger-ui-dist", "zod"]));
+    expect(named).toHaveLength(notice.match(/^# .+, in /gm)?.length ?? 0);
+    for (const script of ["redoc", "swagger-ui-bundle"])
+      expect(readFileSync(join(assets, `${script}.js.LICENSE.txt`), "utf8")).toContain("@license");
+  });
+
   it("generate handlers that compile under strict settings", { timeout: INSTALL_MS }, async () => {
     const { stdout } = await routewright("generate", "--manifest", "target/manifest.json");
     expect(stdout).toContain("28 endpoints");
