@@ -79,23 +79,26 @@ export function fieldsOfParsed(body: unknown): Result<RawFields> {
   return fields;
 }
 
-/** Whether a number, also one in a list or of an operator, has more than 15 digits. */
+/** Whether a number, also one in a list or of an operator, has more than 15 digits or was too large. */
 function isRounded(value: unknown, depth = 2): boolean {
   if (typeof value === "object" && value !== null)
     return depth > 0 && Object.values(value).some((each) => isRounded(each, depth - 1));
-  return typeof value === "number" && Number(value.toPrecision(15)) !== value;
+  if (typeof value !== "number") return false;
+  return !Number.isFinite(value) || Number(value.toPrecision(15)) !== value;
 }
 
 const EXACT = "a string where a number has more than 15 digits";
 
-/** A number with more digits than a double keeps exactly; strings are matched only to skip them. */
-const LONG_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]{15,}/g;
+/** A number of more digits, or of a larger exponent, than a double keeps exactly. */
+const LONG = /\d[\d.eE+-]{15,}|\d[eE][+-]?\d{3}/;
+/** The same as whole tokens; strings are matched only to skip them. */
+const LONG_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]{15,}|-?\d[\d.]*[eE][+-]?\d{3,}/g;
 
 /** Parses JSON. Long numbers become strings: filters take text, and must keep all digits. */
 function parse(text: string): unknown {
   try {
     const json = JSON.parse(text) as unknown;
-    if (!/\d[\d.eE+-]{15,}/.test(text)) return json;
+    if (!LONG.test(text)) return json;
     return JSON.parse(text.replace(LONG_NUMBER, (token) => (token.startsWith('"') ? token : quoted(token))));
   } catch {
     return undefined;

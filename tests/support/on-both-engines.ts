@@ -12,9 +12,8 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   ...["required-filters", "sorting", "undeclared-columns"].map(request),
   ...["column-names", "methods", "properties"].map(handler),
   ...["addresses", "changes-without-build", "cursors", "cursors-while-rebuilt", "formats"].map(response),
-  ...["freed-memory", "parts", "paused-readers", "random-changes", "revalidation", "streaming", "tables"].map(
-    response,
-  ),
+  ...["freed-memory", "parts", "paused-readers", "random-changes", "revalidation"].map(response),
+  ...["served-values", "streaming", "tables"].map(response),
   "tests/aggregates/large-numbers.test.ts",
   "tests/aggregates/pages.test.ts",
   "tests/aggregates/readiness.test.ts",

@@ -1,10 +1,15 @@
+import { VALUES } from "../../model/column-types.js";
+import { httpError } from "../../model/errors.js";
 import type { ResolvedQuery, Selection } from "../../model/query.js";
 import { bind, plan, sql, statement, type Statement } from "../sql.js";
-import type { ResultColumn } from "../warehouse.js";
+import { type ResultColumn, ValueRefused } from "../warehouse.js";
 import { placeholder } from "./columns.js";
+import { INFINITE } from "./filter-times.js";
 
 /** SQLSTATE invalid_text_representation. */
 const INVALID_TEXT = "22P02";
+/** SQLSTATE invalid_datetime_format. */
+const INVALID_TIME = "22007";
 
 /**
  * A value is sent as of its enum, so that an index finds it, and PostgreSQL refuses a text that is no label. The query then
@@ -19,12 +24,22 @@ export async function withLabels<Query extends ResolvedQuery, T>(
     return await run(query);
   } catch (error) {
     const { selection } = query;
+    const { code } = error as { readonly code?: unknown };
     const values = selection.conditions.flatMap(({ value }) => value);
-    if ((error as { readonly code?: unknown }).code !== INVALID_TEXT || values.length === 0) throw error;
+    if (code === INVALID_TIME) throw refusedInfinity(selection) ?? error;
+    if (code !== INVALID_TEXT || values.length === 0) throw error;
     const labels = (await oneText(labelsAmong(values))) ?? "[]";
     const known = new Set((JSON.parse(labels) as readonly unknown[]).map((label) => JSON.stringify(label)));
     return run({ ...query, selection: { ...selection, labels: known } });
   }
+}
+
+/** PostgreSQL before 17 has no infinite intervals. */
+function refusedInfinity({ conditions }: Selection): ValueRefused | null {
+  const infinite = conditions.find(({ value }) => [value].flat().some((text) => INFINITE.test(text)));
+  if (infinite === undefined) return null;
+  const { name } = infinite;
+  return new ValueRefused(httpError("valueNotOfType", { name, type: VALUES.interval.text }));
 }
 
 function labelsAmong(values: readonly string[]): Statement {

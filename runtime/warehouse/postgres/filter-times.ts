@@ -40,13 +40,31 @@ export const timeType = (cast: string): FilterType =>
 
 export const zonedTimeType = (cast: string): FilterType => typeOf("time", { cast, write: zonedClock });
 
-export const intervalType = (cast: string): FilterType =>
-  typeOf("interval", {
+export function intervalType(cast: string): FilterType {
+  const finite = typeOf("interval", {
     cast,
     write: (interval) => exact(intervalTicks(interval), INTERVALS, intervalText),
     bound: (interval, operator) => discrete(intervalTicks(interval), operator, INTERVALS, intervalText),
     isDiscrete: true,
   });
+  return {
+    ...finite,
+    parse: (text) => (INFINITE.test(text) ? text : finite.parse(text)),
+    bound: (text, operator) =>
+      INFINITE.test(text) ? boundOfInfinity(text, operator) : finite.bound(text, operator),
+  };
+}
+
+/** Intervals of PostgreSQL 17 and later, which responses show as these texts. */
+export const INFINITE = /^[+-]?infinity$/i;
+
+/** Beside an infinite interval lie the finite ones. */
+function boundOfInfinity(text: string, operator: Comparison): string | null {
+  if (operator === "gte" || operator === "lte") return text;
+  const isBelow = text.startsWith("-");
+  if (operator === "gt") return isBelow ? intervalText(INTERVALS[0]) : null;
+  return operator === "lt" && !isBelow ? intervalText(INTERVALS[1]) : null;
+}
 
 /** A value outside the range of its type is above all others, or with a sign below them. */
 export function infinity(text: string): string {
@@ -147,7 +165,10 @@ function zonedClock(clock: FilterClock): string | null {
 /** PostgreSQL compares intervals with months of 30 days. */
 const INTERVAL_DAY = 86_400n * SECOND;
 const MONTH = 30n * INTERVAL_DAY;
-const INTERVALS: Bounds = [-(2n ** 31n - 2n) * MONTH, (2n ** 31n - 2n) * MONTH];
+/** Months and days have 32 bits each. */
+const MAX_PART = 2n ** 31n - 1n;
+const MAX_INTERVAL = MAX_PART * MONTH + (MAX_PART + 1n) * INTERVAL_DAY - 1n;
+const INTERVALS: Bounds = [-MAX_INTERVAL, MAX_INTERVAL];
 
 function intervalTicks({ months, days, microseconds, isExact }: FilterInterval): Ticks {
   const ticks = months * MONTH + days * INTERVAL_DAY + microseconds;
@@ -156,7 +177,9 @@ function intervalTicks({ months, days, microseconds, isExact }: FilterInterval):
 
 /** ISO 8601, which no setting reads in another way. */
 function intervalText(ticks: bigint): string {
-  const rest = ticks % MONTH;
+  const whole = ticks / MONTH;
+  const months = whole > MAX_PART ? MAX_PART : whole < -MAX_PART ? -MAX_PART : whole;
+  const rest = ticks - months * MONTH;
   const seconds = decimalText(rest % INTERVAL_DAY, 6);
-  return `P${String(ticks / MONTH)}M${String(rest / INTERVAL_DAY)}DT${seconds}S`;
+  return `P${String(months)}M${String(rest / INTERVAL_DAY)}DT${seconds}S`;
 }

@@ -18,7 +18,18 @@ export function rangeType(cast: string, bound: FilterType): FilterType {
 /** Undefined: a bound is not of its type. */
 function rangeText({ brackets, lower, upper }: FilterRange, bound: FilterType): string | null | undefined {
   if (brackets === "") return "empty";
-  const [from, to] = [lower, upper].map((text) => (text === null ? "" : bound.parse(text)));
+  return writtenRange(brackets, plain(lower), plain(upper), bound);
+}
+
+function writtenRange(
+  brackets: string,
+  lower: string | null,
+  upper: string | null,
+  bound: FilterType,
+): string | null | undefined {
+  const [from, to] = [lower, upper].map((text) =>
+    text === null ? "" : rankOf(text, bound) === 0 ? bound.parse(text) : text,
+  );
   if (from === undefined || to === undefined) return undefined;
   if (from === null || to === null) return null;
   const isWhole = bound.kind === "integer" || bound.kind === "date";
@@ -34,17 +45,36 @@ function rangeText({ brackets, lower, upper }: FilterRange, bound: FilterType): 
 
 const quoted = (text: string): string => (text === "" ? "" : `"${text}"`);
 
+/** A day as filters read it: PostgreSQL prints years before 1 with `BC`, and those after 9999 without a sign. */
+function plain(text: string | null): string | null {
+  const [, year = "", rest = "", era] = /^(\d{4,7})(-\d\d-\d\d.*?)( BC)?$/.exec(text ?? "") ?? [];
+  if (year === "" || (year.length === 4 && era === undefined)) return text;
+  const digits = String(era === undefined ? Number(year) : Number(year) - 1).padStart(6, "0");
+  const isFirst = Number(digits) === 0;
+  return isFirst ? `0000${rest}` : `${era === undefined ? "+" : "-"}${digits}${rest}`;
+}
+
+/** 0 for a finite bound; the others are below all or above them, NaN last. */
+function rankOf(text: string, { kind }: FilterType): number {
+  if (kind === "number" && /^nan$/i.test(text)) return 2;
+  if (kind !== "number" && kind !== "date" && kind !== "date-time") return 0;
+  const [, sign] = /^([+-]?)infinity$/i.exec(text) ?? [];
+  return sign === undefined ? 0 : sign === "-" ? -1 : 1;
+}
+
 /** Whether no value is after the bound, where PostgreSQL needs the next one. */
 function isLast(text: string | null, bound: FilterType, needsNext: boolean): boolean {
-  if (text === null || !needsNext) return false;
+  if (text === null || !needsNext || rankOf(text, bound) !== 0) return false;
   return bound.kind === "date" ? text === LAST_DAY : bound.bound(text, "gt") === null;
 }
 
 const LAST_DAY = "+5874897-12-31";
 
 /** Whether the first is above the second, which is an error in PostgreSQL. */
-function isAbove(lower: string, upper: string, { kind }: FilterType): boolean {
-  switch (kind) {
+function isAbove(lower: string, upper: string, bound: FilterType): boolean {
+  const [from, to] = [rankOf(lower, bound), rankOf(upper, bound)];
+  if (from !== 0 || to !== 0) return from > to;
+  switch (bound.kind) {
     case "integer":
       return BigInt(lower) > BigInt(upper);
     case "number":
