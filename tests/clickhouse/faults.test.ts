@@ -12,6 +12,7 @@ import { begin, refusal, sendRequest, statusAndBody } from "../support/http-clie
 
 const key = KEYS.tier3;
 const UNREACHABLE = refusal(503, "The database cannot be reached. Try again in 1 seconds.");
+const SOURCE = refusal(502, "A source from which the database reads cannot answer.");
 const manifest = manifestOf(
   ["t", "both", "long", "endless", "spread"].map((name) => ({
     name,
@@ -119,7 +120,7 @@ describe.skipIf(servers === null)("a cluster of two ClickHouse servers", () => {
     // and so does the first one after one in eight of the queries below.
     await second.kill();
     expect((await ask(url)).status).toBe(200);
-    expect(statusAndBody(await ask(url, "both"))).toEqual(UNREACHABLE);
+    expect(statusAndBody(await ask(url, "both"))).toEqual(SOURCE);
   });
 
   it("answers 503 where the server itself is dead, and its health too", async () => {

@@ -86,3 +86,17 @@ export async function serve(
   const [, url = ""] = await running.until(/"url":"(http:[^"]+)".*"msg":"listening"/);
   return { ...running, url };
 }
+
+interface LoggedFailure {
+  readonly level: number;
+  readonly route: string;
+  readonly msg: string;
+  /** `stack` has the causes too. */
+  readonly err: { readonly type: string; readonly stack: string };
+}
+
+/** What the log says of a request whose query failed. */
+export async function loggedFailure(served: Served, requestId: string): Promise<LoggedFailure> {
+  const [line] = await served.until(new RegExp(`^{.*"requestId":"${requestId}".*"query failed".*}$`, "m"));
+  return JSON.parse(line) as LoggedFailure;
+}

@@ -1,5 +1,5 @@
 import { Overloaded } from "../fair-queue.js";
-import { DatabaseUnreachable, QueryTimeout } from "../warehouse.js";
+import { DatabaseUnreachable, QueryTimeout, SourceFailed } from "../warehouse.js";
 
 /** An error that ClickHouse reports. Its message holds SQL and the server's version: it is for the log only. */
 export class ClickhouseError extends Error {
@@ -23,12 +23,46 @@ const TIMEOUTS: ReadonlySet<number> = new Set([
   160, // TOO_SLOW
 ]);
 
-/** Errors of a server that cannot reach the one with a part of the rows. */
-const DEAD_SHARDS: ReadonlySet<number> = new Set([
+/**
+ * Errors about what ClickHouse reads from. The server itself has answered with them over HTTP, so a lost connection is never the
+ * one to it.
+ */
+const OTHERS_FAILURES: ReadonlySet<number> = new Set([
+  86, // RECEIVED_ERROR_FROM_REMOTE_IO_SERVER
+  95, // CANNOT_READ_FROM_SOCKET
+  198, // DNS_ERROR
   209, // SOCKET_TIMEOUT
   210, // NETWORK_ERROR
   279, // ALL_CONNECTION_TRIES_FAILED
+  293, // MONGODB_CANNOT_AUTHENTICATE
+  297, // SHARD_HAS_NO_CONNECTIONS
+  410, // EXTERNAL_SERVER_IS_NOT_RESPONDING
+  484, // INTERNAL_REDIS_ERROR
+  499, // S3_ERROR
+  500, // AZURE_BLOB_STORAGE_ERROR
+  510, // CACHE_DICTIONARY_UPDATE_FAIL
+  519, // NO_REMOTE_SHARD_AVAILABLE
+  528, // CASSANDRA_INTERNAL_ERROR
+  614, // POSTGRESQL_CONNECTION_FAILURE
+  634, // MONGODB_ERROR
+  660, // HDFS_ERROR
+  693, // AWS_ERROR
+  736, // DATALAKE_DATABASE_ERROR
+  742, // DELTA_KERNEL_ERROR
+  751, // ARROWFLIGHT_CONNECTION_FAILURE
+  904, // TOO_MANY_UNAVAILABLE_SHARDS
+  999, // KEEPER_EXCEPTION
 ]);
+
+/**
+ * The same in the words of libraries, which have no codes of their own (POCO_EXCEPTION, STD_EXCEPTION), and what another server of
+ * ClickHouse has reported, whose code says what failed there.
+ */
+const OTHERS_WORDS = [
+  /^Poco::Exception\. Code: 1000, e\.code\(\) = (?:[1-9]|\d+, (?:Timeout|Connection |Host not found|No address found|No message received|Net Exception|SSL |Certificate |HTTP Exception|mysqlxx::))/,
+  /^std::exception\. Code: 1001, type: (?:pqxx|mongocxx|bsoncxx|nanodbc)::/,
+  /^Code: \d+\. DB::\w+: Received from \S+:\d+\. /,
+];
 
 /** Errors of the system or of TLS for a connection that cannot be made, or is lost. */
 const CONNECTION_FAILURE = /^(E[A-Z]+|ERR_(TLS|SSL)_\w+|CERT_\w+|\w*SELF_SIGNED\w*|UNABLE_TO_\w+)$/;
@@ -58,17 +92,25 @@ const isOneOf = (codes: ReadonlySet<number>, error: unknown): boolean =>
 /** Whether the database refused a statement: its relation or columns may have changed since it was built. */
 export const mayHaveChanged = (error: unknown): boolean =>
   error instanceof ClickhouseError && translated(error) === error;
+
+/** Whether something that the database reads from failed: another server, a table function, a dictionary. */
+const isSourceFailure = (error: unknown): boolean =>
+  error instanceof ClickhouseError &&
+  (OTHERS_FAILURES.has(error.code) || OTHERS_WORDS.some((words) => words.test(error.message)));
+
 /** TOO_MANY_ROWS */
 export const isTooManyRows = (error: unknown): boolean =>
   isOneOf(new Set([158]), error) && /\bto read\b|max_rows_to_read/.test((error as Error).message);
 
 /** UNKNOWN_TABLE, UNKNOWN_DATABASE */
-export const isRelationUnknown = (error: unknown): boolean => isOneOf(new Set([60, 81]), error);
+export const isRelationUnknown = (error: unknown): boolean =>
+  isOneOf(new Set([60, 81]), error) && !isSourceFailure(error);
 
-/** The error as every engine reports it; others are as they were. */
+/** The error as every engine reports it; others are as they were. Each server of a query has its limits. */
 export function translated(error: unknown): Error {
-  if (isOneOf(REFUSALS, error)) return new Overloaded("refused");
+  if (isTooManyRows(error)) return error as Error;
   if (isOneOf(TIMEOUTS, error)) return new QueryTimeout(error);
-  if (isOneOf(DEAD_SHARDS, error) || isConnectionFailure(error)) return new DatabaseUnreachable(error);
-  return error as Error;
+  if (isSourceFailure(error)) return new SourceFailed(error);
+  if (isOneOf(REFUSALS, error)) return new Overloaded("refused");
+  return isConnectionFailure(error) ? new DatabaseUnreachable(error) : (error as Error);
 }
