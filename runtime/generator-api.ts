@@ -21,6 +21,7 @@ export { ABOUT_SCHEMA, type ApiAbout } from "./model/about.js";
 export * from "./model/store-address.js";
 export { faintContrast } from "./model/accent.js";
 export { groupedBy } from "./model/grouped.js";
+export { ownValue } from "./model/own-value.js";
 export { digestOf, withOwnDigest } from "./model/digest.js";
 export {
   adapterNotice,

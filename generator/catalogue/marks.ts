@@ -1,3 +1,4 @@
+import { ownValue } from "@routewright/runtime/model";
 import type { OtherNode } from "../manifest/manifest.js";
 import { knownColumns, type Model } from "../manifest/model.js";
 import type { SemanticMeasure, SemanticMetric, SemanticModel } from "../manifest/semantic-layer.js";
@@ -29,7 +30,7 @@ export function semanticId(name: string): string {
 
 /** What is aggregated, as text: `sum(amount)`. */
 export function aggregatedText(aggregation: string, expr: string): string {
-  return `${SYNONYMS[aggregation] ?? aggregation}(${expr})`.toLowerCase().replaceAll(/\s+/g, "");
+  return `${ownValue(SYNONYMS, aggregation) ?? aggregation}(${expr})`.toLowerCase().replaceAll(/\s+/g, "");
 }
 
 /** Names of dbt for what is another aggregation here. */

@@ -1,3 +1,4 @@
+import { ownValue } from "@routewright/runtime/model";
 /** A filter of a semantic model, whose Jinja names dimensions: `{{ Dimension('payment__status') }} = 'settled'`. */
 
 /** What a template names. `grain`: of a time. */
@@ -74,7 +75,8 @@ function readArguments(inside: string): TemplateArguments | null {
     const [, keyword, single, double, list] = found;
     if (list !== undefined) path ||= list.replace(/[[\]\s]/g, "") !== "";
     else if (keyword === "entity_path" || keyword === "date_part_name") return null;
-    else texts[keyword === undefined ? position : (POSITIONS[keyword] ?? position)] = single ?? double;
+    else
+      texts[keyword === undefined ? position : (ownValue(POSITIONS, keyword) ?? position)] = single ?? double;
   }
   return { texts, path };
 }

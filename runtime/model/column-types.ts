@@ -1,4 +1,5 @@
 import { DEFAULT_MAX_LENGTH } from "./limits.js";
+import { ownValue } from "./own-value.js";
 
 /**
  * How the types of each database filter and sort, as plain data. What parses a value stands in `warehouse/filter-values.ts`, what
@@ -222,13 +223,8 @@ export const CLICKHOUSE_TYPES: Readonly<Record<string, DatabaseType>> = {
 /** Any other type: a filter compares the text that the database has for its values. */
 export const OTHER: DatabaseType = other;
 
-/** An own entry of a table: `constructor` is none. */
-function entryOf(types: Readonly<Record<string, DatabaseType>>, name: string): DatabaseType | null {
-  return (Object.hasOwn(types, name) ? types[name] : undefined) ?? null;
-}
-
-export const postgresType = (name: string): DatabaseType => entryOf(POSTGRES_TYPES, name) ?? OTHER;
-export const clickhouseType = (name: string): DatabaseType => entryOf(CLICKHOUSE_TYPES, name) ?? OTHER;
+export const postgresType = (name: string): DatabaseType => ownValue(POSTGRES_TYPES, name) ?? OTHER;
+export const clickhouseType = (name: string): DatabaseType => ownValue(CLICKHOUSE_TYPES, name) ?? OTHER;
 
 const byName = new Map(
   [CLICKHOUSE_TYPES, POSTGRES_TYPES].flatMap((types) =>

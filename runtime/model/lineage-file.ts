@@ -18,8 +18,3 @@ export function lineageIn(text: string): LineageFile {
     return {};
   }
 }
-
-/** The value of an own property: paths and ids could also name inherited ones, such as `constructor`. */
-export function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
-  return Object.hasOwn(record, key) ? record[key] : undefined;
-}

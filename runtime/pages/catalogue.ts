@@ -4,7 +4,8 @@ import type { Aggregate } from "../model/aggregate.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { type Caller, mayCall } from "../model/caller.js";
 import { allows, type Tier, TIERS } from "../model/tier.js";
-import { type LineageNodes, lineageIn, ownValue } from "../model/lineage-file.js";
+import { type LineageNodes, lineageIn } from "../model/lineage-file.js";
+import { ownValue } from "../model/own-value.js";
 import { rowOf } from "../response/read-rows.js";
 import { BuildRecords } from "../warehouse/data-versions.js";
 import type {

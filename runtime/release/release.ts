@@ -17,7 +17,8 @@ import type {
   ManifestVersion,
   ReleaseFacts,
 } from "../handler/loaded-release.js";
-import { lineageIn, ownValue } from "../model/lineage-file.js";
+import { lineageIn } from "../model/lineage-file.js";
+import { ownValue } from "../model/own-value.js";
 import { privateMarks } from "./private-marks.js";
 import type { Tier } from "../model/tier.js";
 

@@ -19,6 +19,16 @@ describe.skipIf(!needs("chromium"))("names of Object.prototype, in a browser", (
     expect(problems).toEqual([]);
   });
 
+  it("/docs lists the categories", async () => {
+    const { page, problems } = await visit(browser.context, url, "/docs");
+    await page.locator(".opblock-tag").first().waitFor();
+    const listed = await page
+      .locator(".opblock-tag")
+      .evaluateAll((tags) => tags.map((tag) => tag.getAttribute("data-tag")));
+    expect(listed).toEqual(expect.arrayContaining(PROTOTYPE_NAMES.map((name) => name.toLowerCase())));
+    expect(problems).toEqual([]);
+  });
+
   it("/guide opens", async () => {
     const { page, problems } = await visit(browser.context, url, "/guide");
     await page.getByText("All addresses begin with").waitFor();

@@ -18,6 +18,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/aggregates/pages.test.ts",
   "tests/aggregates/readiness.test.ts",
   "tests/commands/columns.test.ts",
+  "tests/commands/prototype-names.test.ts",
   "tests/system/endpoints.test.ts",
   "tests/system/values.test.ts",
   "tests/dbt/while-dbt-runs.test.ts",

@@ -26,7 +26,11 @@ const { text, number } = byEngine({
 async function tables(): Promise<string> {
   const of = (i: number): string =>
     PROTOTYPE_NAMES.map((name) => `'${name} ${String(i)}' AS "${name}"`).join(", ");
-  const rows = `SELECT ${of(1)}, 1 AS n UNION ALL SELECT ${of(2)}, 2 AS n`;
+  const [one, two] = byEngine({
+    postgres: ["1::bigint", "2::bigint"],
+    clickhouse: ["toInt64(1)", "toInt64(2)"],
+  });
+  const rows = `SELECT ${of(1)}, ${one} AS n UNION ALL SELECT ${of(2)}, ${two} AS n`;
   return ownTables({
     postgres: PROTOTYPE_NAMES.map((name) => `CREATE TABLE @."${name}" AS SELECT * FROM (${rows}) AS r;`).join(
       "",
@@ -49,9 +53,10 @@ function rowsModel(name: string, schema: string, columns: NonNullable<TestModel[
       allow_unfiltered: true,
       parameters: PROTOTYPE_NAMES.map((column) => ({ name: column, column, operator: "=", type: "string" })),
       sort: [{ column: name, direction: "ASC" }],
+      sortable_fields: [...PROTOTYPE_NAMES],
       pagination: { enabled: true, default_limit: 10, max_limit: 10 },
     },
-    routewright: { filters: [...PROTOTYPE_NAMES], synonyms: [...PROTOTYPE_NAMES] },
+    routewright: { filters: [...PROTOTYPE_NAMES], fields: true, synonyms: [...PROTOTYPE_NAMES] },
   };
 }
 

@@ -13,6 +13,7 @@ import {
   type Period,
   projectSqlProblem,
   tokensOf,
+  ownValue,
 } from "@routewright/runtime/model";
 import { readTemplate } from "../../manifest/filter-template.js";
 import type {
@@ -274,7 +275,7 @@ function aggregationOf({
   percentile,
   isDiscrete,
 }: SemanticMeasure): Pick<Leaf, "aggregation" | "percentile" | "isDiscrete"> {
-  const name = NAMES[aggregation] ?? AGGREGATIONS.find((each) => each === aggregation);
+  const name = ownValue(NAMES, aggregation) ?? AGGREGATIONS.find((each) => each === aggregation);
   if (name === undefined) throw new NotCompiled(`The aggregation ${aggregation || "none"} is not compiled.`);
   if (name !== "percentile") return { aggregation: name };
   const p = aggregation === "median" ? 0.5 : (percentile ?? 0.5);

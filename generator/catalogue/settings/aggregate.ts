@@ -7,6 +7,7 @@ import {
   groupKey,
   isGrain,
   type MeasureCondition,
+  ownValue,
 } from "@routewright/runtime/model";
 import type { ModelColumn } from "../../manifest/columns.js";
 import {
@@ -295,7 +296,7 @@ function columnProblems(
   at: string,
 ): readonly SettingProblem[] {
   const { kind } = parseColumnType(type);
-  return KINDS[agg]?.includes(kind) !== false
+  return ownValue(KINDS, agg)?.includes(kind) !== false
     ? []
     : invalid(
         at,

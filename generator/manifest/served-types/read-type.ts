@@ -1,3 +1,4 @@
+import { ownValue } from "@routewright/runtime/model";
 import {
   fieldTextOf,
   MAX_DEPTH,
@@ -25,11 +26,11 @@ function named(names: TypeNames, { name, args }: TypeText, depth: number): Sourc
   const inner = (text: string | undefined): SourceType | null =>
     text === undefined ? null : read(names, text, depth + 1);
   const [first, second] = args;
-  const kind = names.nested[name];
+  const kind = ownValue(names.nested, name);
   switch (kind) {
     case "array": {
       const of = inner(first);
-      return of === null ? (names.untyped[name] ?? null) : { kind: "array", of };
+      return of === null ? (ownValue(names.untyped, name) ?? null) : { kind: "array", of };
     }
     case "map": {
       const [key, value] = [inner(first), inner(second)];
@@ -37,7 +38,7 @@ function named(names: TypeNames, { name, args }: TypeText, depth: number): Sourc
     }
     case "record": {
       const fields = args.map((text) => fieldOf(text, inner));
-      if (fields.length === 0) return names.untyped[name] ?? null;
+      if (fields.length === 0) return ownValue(names.untyped, name) ?? null;
       return fields.every((field) => field !== null) ? { kind: "record", fields } : null;
     }
     case "same":
@@ -45,7 +46,7 @@ function named(names: TypeNames, { name, args }: TypeText, depth: number): Sourc
     default: {
       const numbers = args.map(Number);
       // A zone, or members of an enum, are no numbers.
-      return names.scalars[name]?.(numbers.filter(Number.isInteger)) ?? null;
+      return ownValue(names.scalars, name)?.(numbers.filter(Number.isInteger)) ?? null;
     }
   }
 }

@@ -4,6 +4,7 @@ import { button, el } from "./dom.js";
 import { asksGroups } from "./grouping.js";
 import { ExactNumber, textOf } from "./values.js";
 import { DEFAULT_MAX_LENGTH } from "../../model/limits.js";
+import { ownValue } from "../../model/own-value.js";
 
 /** A parameter of an endpoint that compares a column. */
 interface Comparison {
@@ -19,7 +20,7 @@ const SIGNS: Readonly<Record<string, string>> = {
 };
 
 function comparisonsOf({ endpoint, parameters }: ApiRequest): readonly Comparison[] {
-  const signOf = (operator: string): string => SIGNS[operator] ?? operator;
+  const signOf = (operator: string): string => ownValue(SIGNS, operator) ?? operator;
   const { aggregate } = endpoint;
   const isGrouped = asksGroups({ endpoint, parameters });
   const filters = isGrouped

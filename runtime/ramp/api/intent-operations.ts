@@ -133,7 +133,7 @@ function readSide(
     return { path, message: `is an account in ${account.currencyCode}` };
   const { metadata } = account;
   const other = Object.entries(details ?? {}).find(
-    ([field, value]) => field in metadata && metadata[field] !== value,
+    ([field, value]) => Object.hasOwn(metadata, field) && metadata[field] !== value,
   );
   if (other) return { path: `/${name}/details/${other[0]}`, message: "differs from the external account" };
   return { currencyCode, details: { ...metadata, ...details } };

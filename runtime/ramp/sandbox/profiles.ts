@@ -267,7 +267,7 @@ export function namesReceiver(
 ): boolean {
   const required =
     type === "ONRAMP" ? ["address"] : capabilities.rails.find(({ code }) => code === rail)?.required;
-  return required?.every((field) => field in dest.details) ?? false;
+  return required?.every((field) => Object.hasOwn(dest.details, field)) ?? false;
 }
 
 /** The sandbox's own accounts, by rail. */

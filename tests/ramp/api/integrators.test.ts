@@ -1,3 +1,4 @@
+import { PROTOTYPE_NAMES } from "../../support/prototype-names.js";
 import { describe, expect, it } from "vitest";
 import { updateProject } from "../../../runtime/ramp/operator/projects.js";
 import { eventually, made, newCustomer, north, onramp, ownWorld, type Reply } from "../support/world.js";
@@ -159,6 +160,53 @@ describe("metadata of an intent", () => {
     expect((await get(`/v1/intents/${id}`)).json.intent.metadata).toEqual(metadata);
     const without = await create(auth);
     expect((await get(`/v1/intent/${without}`, auth)).json.intent).not.toHaveProperty("metadata");
+  });
+});
+
+describe("names that every object has", () => {
+  const each = (value: string) => PROTOTYPE_NAMES.map((name) => `${JSON.stringify(name)}:${value}`).join(",");
+  const text = (body: object, member: string): string => JSON.stringify(body).replace(/^\{/, `{${member},`);
+
+  it("are keys of metadata as others are: in the answer, look-ups, lists and events", async () => {
+    const own = await world.project();
+    const auth = await newCustomer(world, own);
+    const member = `"metadata":{${each(`{${each('"kept"')}}`)}}`;
+    const created = await world.call("POST", "/v1/intent", { auth, text: text(onramp(), member) });
+    expect(created.status, created.text).toBe(201);
+    const customer = { auth: own.basic, text: text({ id: "__proto__" }, member) };
+    const path = `/v1/intent/${String(created.json.intent.id)}`;
+    const texts = [
+      created.text,
+      (await world.call("GET", path, { auth })).text,
+      (await get("/v1/intents", own.basic)).text,
+      (await world.call("POST", "/v1/customers", customer)).text,
+      (await get("/v1/customers?externalId=__proto__", own.basic)).text,
+      ...(await world.rows("SELECT body FROM ramp.events WHERE project_id = $1", [own.id])).map(({ body }) =>
+        String(body),
+      ),
+    ];
+    expect(texts.length).toBeGreaterThan(5);
+    const names = PROTOTYPE_NAMES.length;
+    for (const each of texts) expect(each.match(/": ?"kept"/g)).toHaveLength(names * names);
+  });
+
+  it("are unknown members of a body, of details and of a query", async () => {
+    const auth = await newCustomer(world, project);
+    for (const name of PROTOTYPE_NAMES) {
+      const body = JSON.stringify(onramp({ srcAmount: "100.00" }));
+      const inDetails = body.replaceAll('"details":{', `"details":{${JSON.stringify(name)}:"x",`);
+      expect(inDetails).not.toBe(body);
+      for (const [sent, error] of [
+        [text(onramp(), `${JSON.stringify(name)}:1`), "INVALID_REQUEST"],
+        [inDetails, "INVALID_ACCOUNT_DETAILS"],
+      ] as const) {
+        const { status, json } = await world.call("POST", "/v1/intent", { auth, text: sent });
+        expect([name, status, json.error]).toEqual([name, 400, error]);
+      }
+      const asked = await get(`/v1/intents?${name}=1`);
+      expect([name, asked.status]).toEqual([name, 400]);
+      expect([name, (await get(`/v1/${name}`)).status]).toEqual([name, 404]);
+    }
   });
 });
 
