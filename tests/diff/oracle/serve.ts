@@ -68,7 +68,15 @@ async function askAll(url: string, sent: readonly OracleRequest[]): Promise<read
   return served;
 }
 
-async function ask(url: string, { path, tier, method, fields }: OracleRequest): Promise<Served> {
+/** As clients do: a busy server is asked again after the time that it says, and not for ever. */
+async function ask(url: string, request: OracleRequest, left = 20): Promise<Served> {
+  const { retryAfter, ...served } = await send(url, request);
+  if (served.status !== 503 || left === 0) return served;
+  await new Promise((resolve) => setTimeout(resolve, retryAfter * 1000));
+  return ask(url, request, left - 1);
+}
+
+async function send(url: string, { path, tier, method, fields }: OracleRequest) {
   const search = new URLSearchParams(fields as Record<string, string>).toString();
   const headers: Record<string, string> = tier === null ? {} : { "x-api-key": `sk_live_test_${tier}` };
   const response = await (method === "POST"
@@ -81,6 +89,7 @@ async function ask(url: string, { path, tier, method, fields }: OracleRequest): 
   const noticed = ["content-type", "deprecation", "sunset", "link"];
   return {
     status: response.status,
+    retryAfter: Number(response.headers.get("retry-after") ?? 1),
     headers: noticed
       .map((name) => `${name}: ${response.headers.get(name)?.replaceAll(url, "") ?? ""}`)
       .join("\n"),
