@@ -25,14 +25,14 @@ export async function apiReports(): Promise<Readonly<Record<string, Report>>> {
     errors: errors(),
     exports: new Map([...exportedDeclarations(), ["schema-number", schemas()]]),
     http: http(),
-    "log-fields": await logFields(),
-    metrics: await metricNames(),
+    "log-fields": logFields(),
+    metrics: metricNames(),
     settings: settings(),
   };
 }
 
 function schemas(): string {
-  return `${String(GENERATED_SCHEMA_VERSION)} to ${String(OWN_ROWS_SCHEMA_VERSION)}`;
+  return [GENERATED_SCHEMA_VERSION, OWN_ROWS_SCHEMA_VERSION].join(" to ");
 }
 
 async function commands(): Promise<Report> {
@@ -47,8 +47,8 @@ type Entry = readonly [name: string, text: string];
 
 function withBelow(command: Command, parent: string): readonly Entry[] {
   const name = `${parent} ${command.name()}`;
-  const args = command.registeredArguments.map(({ name: argument, required }) =>
-    required ? `<${argument}>` : `[${argument}]`,
+  const args = command.registeredArguments.map((argument) =>
+    argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
   );
   return [
     [name, args.join(" ")],
