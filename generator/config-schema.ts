@@ -14,6 +14,7 @@ import {
   type ValueOf,
   wholeNumber,
 } from "@routewright/runtime/model";
+import { PUBLISH } from "./manifest/publish.js";
 import { HINT } from "./manifest/schema-errors.js";
 import { ENGINES } from "./manifest/served-types/served-type.js";
 import { CHECKS, type MismatchKind } from "./verify/relations.js";
@@ -126,6 +127,10 @@ export const CONFIG_SCHEMA = {
       engine: described(
         "What serves: `clickhouse` or `postgres`, where that is not dbt's own adapter but a copy of its relations. Types of columns are those of the copy.",
         oneOf(ENGINES),
+      ),
+      publish: described(
+        "Models that count as tagged with `production` and `api:<resource>`: which they are, in dbt's selection, what their names say of the path, and the tier of those without a tier tag. Tags of a model win; models with private data or `access: private` need their own.",
+        PUBLISH,
       ),
       lint: described("Severities of lint rules, and the baseline.", LINT),
       verify: described(

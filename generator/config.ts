@@ -25,6 +25,7 @@ import type { VerifySeverities } from "./verify/relations.js";
 import { isObject, objectOr } from "./manifest/json.js";
 import { schemaErrorOf, validatorOf } from "./manifest/schema-errors.js";
 import { parseJson } from "./manifest/manifest.js";
+import type { PublishRules } from "./manifest/publish.js";
 import type { ServedEngine } from "./manifest/served-types/served-type.js";
 import { accessOf } from "./artifacts/access.js";
 import { isAddress, readSource } from "./artifacts/source.js";
@@ -71,6 +72,8 @@ export interface Settings extends Omit<GenerationEnvironment, "catalog"> {
   readonly schemas: SchemaMap;
   /** What serves a copy; undefined: the engine of dbt's own adapter. */
   readonly engine: ServedEngine | undefined;
+  /** Models that count as tagged for the API. */
+  readonly publish: PublishRules;
   readonly publicMaxAge: MaxAge;
   /** Address of the shared cache in front of the server; undefined: there is none. */
   readonly purgeUrl: string | undefined;
@@ -129,6 +132,7 @@ export async function readSettings(
     about: about.value,
     schemas: config.schemas ?? {},
     engine: config.engine,
+    publish: config.publish ?? [],
     publicMaxAge: config.publicMaxAge ?? DEFAULTS.publicMaxAge,
     purgeUrl: config.purgeUrl,
     purgeMethod: config.purgeMethod ?? DEFAULTS.purgeMethod,
@@ -160,6 +164,7 @@ export async function readSettings(
     defaultTier,
     schemas,
     engine: settings.engine ?? null,
+    publish: settings.publish,
     lint,
     "lint.baseline": baseline ?? BASELINE_FILE,
     verify,

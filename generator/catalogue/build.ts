@@ -1,11 +1,13 @@
 import type { Tier } from "@routewright/runtime/model";
 import type { GraphNode } from "../manifest/graph.js";
 import type { Manifest, OtherNode } from "../manifest/manifest.js";
+import type { Model } from "../manifest/model.js";
 import type { ModelColumn } from "../manifest/columns.js";
 import { type ServedEngine, servedType } from "../manifest/served-types/served-type.js";
 import { byText } from "../manifest/strings.js";
 import { type Catalogue, type CatalogueEntry, complaint, type Skipped, type Warning } from "./catalogue.js";
 import { type Context, readModel } from "./endpoint.js";
+import { isWritten, refusedModels, withoutNamedPrivacy } from "./named-models.js";
 import { lineageOf, withInheritedPrivacy } from "./lineage.js";
 import { marksIn } from "./marks.js";
 import { metricEndpoints } from "./metrics/metric-endpoints.js";
@@ -15,7 +17,7 @@ import { inDocumentedOrder } from "./path.js";
 import { withoutPrivateFilters } from "./private-filters.js";
 import { withoutClaimedPaths } from "./settings/former-paths.js";
 import { type MaxAge, publicAgeOf } from "./settings/max-age.js";
-import { hasResource, isPublished } from "./tags.js";
+import { hasResource, isPublished } from "../manifest/publishing.js";
 
 /** One schema for all relations, or the schema that serves in place of each of the manifest's; `*` in a key stands for any text. */
 export type SchemaMap = string | Readonly<Record<string, string>>;
@@ -29,6 +31,8 @@ export interface CatalogueOptions {
   readonly engine?: ServedEngine | undefined;
   /** How long shared caches keep the rows of public endpoints whose models do not say. Default 0. */
   readonly publicMaxAge?: MaxAge;
+  /** Paths of a generated folder by model: of the models that only `publish` names, these are served. Left out: all. */
+  readonly written?: ReadonlyMap<string, string>;
 }
 
 /** Builds the catalogue of a manifest. Pure: same manifest, same catalogue. */
@@ -45,30 +49,36 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     graph: manifest.graph,
     owners: new Map(),
   };
-  for (const model of manifest.models) {
-    if (!isPublished(model.tags)) continue;
+  const { rules } = manifest.publishing;
+  const add = (model: Model): void => {
     const reading = readModel(model, context);
     warnings.push(...reading.warnings);
     if ("skipped" in reading) {
       skipped.push(reading.skipped);
-      continue;
+      return;
     }
     const { entry, warnings: withheld } = withoutPrivateFilters(reading.entry, model, manifest);
     warnings.push(...withheld);
     const problems = privateMeasures(model, entry, manifest);
     if (problems.length === 0) valid.push(entry);
     else skipped.push({ model: model.uniqueId, file: model.file, reason: "invalid", problems });
-  }
+  };
+  const [named, tagged] = partition(manifest.models, ({ uniqueId }) => rules.has(uniqueId));
+  for (const model of tagged) if (isPublished(model.tags)) add(model);
   const index = new SemanticIndex(manifest);
   const ofMetrics = metricEndpoints(index, context);
   valid.push(...ofMetrics.entries);
   skipped.push(...ofMetrics.skipped);
   warnings.push(...ofMetrics.warnings);
+  // After all that their authors have tagged: a folder takes nobody's path.
+  for (const model of named) if (isWritten(model, options.written)) add(model);
   const claimed = withoutClaimedPaths(valid, context.owners);
-  skipped.push(...claimed.skipped);
+  skipped.push(...claimed.skipped, ...refusedModels(manifest));
   skipped.push(...manifest.others.filter(({ tags }) => hasResource(tags)).map(notServable));
   const published = withInheritedPrivacy(withSuccessors(claimed.entries, manifest), manifest);
-  const entries = published.toSorted(inDocumentedOrder);
+  const open = withoutNamedPrivacy(published, manifest);
+  skipped.push(...open.skipped);
+  const entries = open.entries.toSorted(inDocumentedOrder);
   const marks = marksIn(index);
   return {
     entries,
@@ -81,6 +91,13 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     categories: categoriesOf(entries, manifest),
     ...(marks.size > 0 && { marks }),
   };
+}
+
+function partition<Value>(
+  all: readonly Value[],
+  has: (value: Value) => boolean,
+): readonly [readonly Value[], readonly Value[]] {
+  return [all.filter(has), all.filter((value) => !has(value))];
 }
 
 function categoriesOf(

@@ -3,7 +3,8 @@ import type { Model } from "../manifest/model.js";
 import { formatValue } from "../manifest/strings.js";
 import type { Catalogue, CatalogueEntry } from "./catalogue.js";
 import { isExcluded } from "./settings/meta-api.js";
-import { hasResource, isPublished, nearPublishingTag } from "./tags.js";
+import { hasResource, isPublished } from "../manifest/publishing.js";
+import { nearPublishingTag } from "./tags.js";
 
 /** Models that a message names. */
 const MAX_NAMED = 5;
@@ -24,7 +25,7 @@ export function unpublishedNotes(manifest: Manifest, { entries, skipped }: Catal
   return [
     `No model has both tags, \`production\` and \`api:<resource>\`: of ${String(nodes.length)}, ${halfTagged(nodes)}.`,
     ...named(nodes.flatMap(nearTags)),
-    'Tag a model in its schema.yml, and run dbt again: `config: {tags: [production, "api:orders"]}`.',
+    'Tag a model in its schema.yml, and run dbt again: `config: {tags: [production, "api:orders"]}`; or name models with `publish` in routewright.config.json.',
   ];
 }
 

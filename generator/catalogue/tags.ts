@@ -24,15 +24,6 @@ const SYSTEM_TAGS: ReadonlySet<string> = new Set([
   "all_time",
 ]);
 
-/** Whether the tags publish the model: `production` and `api:{resource}`. */
-export function isPublished(tags: readonly string[]): boolean {
-  return tags.includes("production") && hasResource(tags);
-}
-
-export function hasResource(tags: readonly string[]): boolean {
-  return tags.some((tag) => tag.startsWith("api:"));
-}
-
 interface TagsReading {
   readonly tags: ModelTags;
   /** Null where the tags, or `meta.routewright.category`, give no valid path. */

@@ -51,9 +51,9 @@ async function changelog(
   { format, catalog }: Flags,
   settings: Settings & { readonly today: Date },
 ): Promise<CommandResult> {
-  const { out, defaultTier, schemas, engine, severities, minimumNoticeDays, apiTitle } = settings;
+  const { out, defaultTier, schemas, engine, publish, severities, minimumNoticeDays, apiTitle } = settings;
   if (!existsSync(out)) return failure(noFolder(out));
-  const options = { generated: out, catalog, defaultTier, schemas, engine, cwd: process.cwd() };
+  const options = { generated: out, catalog, defaultTier, schemas, engine, publish, cwd: process.cwd() };
   const [from, to] = [await readRevision(base, options), await readRevision(head, options)];
   if (!from.ok) return failure(...from.problems);
   if (!to.ok) return failure(...to.problems);

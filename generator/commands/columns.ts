@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { adapterProblem, type ClickhouseAddress, clickhouseAddress } from "@routewright/runtime/model";
 import { readEnvironment } from "@routewright/runtime/server";
 import { withServedEngine, withServedSchemas } from "../catalogue/build.js";
-import { isPublished } from "../catalogue/tags.js";
+import { withPublished } from "../manifest/publish.js";
+import { isPublished } from "../manifest/publishing.js";
 import { DEFAULTS, type Settings } from "../config.js";
 import { columnsText, type PulledColumn } from "../manifest/columns-file.js";
 import { readManifest } from "../manifest/manifest.js";
@@ -14,7 +15,8 @@ import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManife
 import { inspectDatabase } from "./database.js";
 import { withProgress } from "./progress.js";
 
-export interface PullOptions extends Pick<Settings, "schemas" | "engine">, Partial<Pick<Settings, "access">> {
+export interface PullOptions
+  extends Pick<Settings, "schemas" | "engine">, Partial<Pick<Settings, "access" | "publish">> {
   readonly manifest: string;
   /** File that is written or compared. */
   readonly file: string;
@@ -63,7 +65,7 @@ export async function pullColumns(options: PullOptions): Promise<CommandResult> 
   const reading = await readManifest(options.manifest, options.access);
   if (!reading.ok) return failure(...reading.problems);
   const { models, adapter } = withServedSchemas(
-    withServedEngine(reading.value, options.engine),
+    withServedEngine(withPublished(reading.value, options.publish), options.engine),
     options.schemas,
   );
   const { clickhouse = null, databaseUrl, file } = options;

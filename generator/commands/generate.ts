@@ -13,6 +13,7 @@ import { updateFolder } from "../output/folder.js";
 import { adapterNotice, adapterProblem, clickhouseAddress } from "@routewright/runtime/model";
 import type { Manifest } from "../manifest/manifest.js";
 import { type FileSet, render, routeFile } from "../render/render.js";
+import { previewJson, previewText } from "../report/preview-report.js";
 import { type GenerateReport, type MovedSchema, reportJson, reportText } from "../report/generate-report.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManifest } from "./command.js";
 import { withProgress } from "./progress.js";
@@ -21,12 +22,16 @@ export interface GenerateOptions
   extends
     ArtifactLocations,
     Pick<Settings, "out" | "defaultTier">,
-    Partial<Pick<Settings, "about" | "schemas" | "engine" | "publicMaxAge" | "severities" | "variables">> {
+    Partial<
+      Pick<Settings, "about" | "schemas" | "engine" | "publicMaxAge" | "publish" | "severities" | "variables">
+    > {
   /** Compare only: findings where the folder is not what the manifest renders to. */
   readonly check: boolean;
   /** A finding where a model is skipped with a problem or has an unknown key. */
   readonly strict: boolean;
   readonly json: boolean;
+  /** Print paths, tiers and what is skipped; write nothing. */
+  readonly preview?: boolean;
   /** Write a folder without endpoints although the present one has some. */
   readonly allowEmpty?: boolean;
   /** Title of the OpenAPI document; null for its own. */
@@ -43,14 +48,22 @@ export function configure(command: CliCommand): void {
     .addOption(OPTIONS.out())
     .option("--check", "write nothing; exit 1 when the folder is not up to date", false)
     .option("--strict", "exit 1 when a model is skipped with a problem or has an unknown key", false)
+    .option("--preview", "print paths, tiers and what is skipped; write nothing", false)
     .option("--json", "report as JSON", false)
     .option("--allow-empty", "write even if the manifest publishes no endpoint any more", false)
     .runs((flags: Flags) =>
       withManifest(flags, (settings) => generate({ ...flags, ...settings, title: settings.apiTitle })),
     )
-    .helpEnd(["generate --manifest target/manifest.json", "generate --check --strict   # in CI"], {
-      1: "--check and the folder is not up to date, or --strict and a model was skipped as invalid or has an unknown key",
-    });
+    .helpEnd(
+      [
+        "generate --manifest target/manifest.json",
+        "generate --preview",
+        "generate --check --strict   # in CI",
+      ],
+      {
+        1: "--check and the folder is not up to date, or --strict and a model was skipped as invalid or has an unknown key",
+      },
+    );
 }
 
 /** `routewright generate`: the manifest rendered into the folder, or compared with it. */
@@ -58,6 +71,7 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   const reading = await readModels(options);
   if (!reading.ok) return failure(...reading.problems);
   const catalogue = catalogueOf(reading.value, options);
+  if (options.preview === true) return preview(reading.value, catalogue, options);
   const files = await withProgress("Rendering endpoints", (progress) =>
     render(catalogue, { title: options.title, about: options.about, progress }),
   );
@@ -78,6 +92,18 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   const output = options.json ? reportJson(report) : reportText(report);
   const exit = hasFindings(options, report) ? EXIT.findings : EXIT.ok;
   return { exit, output, isStatus: !options.json };
+}
+
+function preview(manifest: Manifest, catalogue: Catalogue, { json }: GenerateOptions): CommandResult {
+  const shown = { catalogue, publishing: manifest.publishing };
+  return {
+    exit: EXIT.ok,
+    output: json ? previewJson(shown) : previewText(shown),
+    notes: [
+      ...manifest.warnings.map((warning) => `warning: ${warning}`),
+      ...unpublishedNotes(manifest, catalogue).map((note) => `note: ${note}`),
+    ],
+  };
 }
 
 const CATALOGUE_FILE = "catalogue.json";

@@ -1,30 +1,27 @@
 import { existsSync } from "node:fs";
-import { createInterface } from "node:readline/promises";
 import { Option } from "commander";
-import { adapterNotice, type Tier, TIERS } from "@routewright/runtime/model";
-import { DEFAULTS, readConfig } from "../config.js";
+import {
+  adapterNotice,
+  failed,
+  type Outcome,
+  succeeded,
+  type Tier,
+  TIERS,
+  unlessFailed,
+} from "@routewright/runtime/model";
+import { catalogueOf, type CatalogueOptions } from "../catalogue/build.js";
+import { type Config, configProblems, DEFAULTS, readConfig } from "../config.js";
 import { objectOr } from "../manifest/json.js";
 import { isAddress } from "../artifacts/source.js";
 import { writeFiles } from "../output/replace-file.js";
 import { type CliCommand, type CommandResult, EXIT, failure } from "./command.js";
-import { besideManifest, type DbtProject, factsOf, findProjects, titleOf } from "./init/dbt-project.js";
+import { besideManifest, factsOf, findProjects, titleOf } from "./init/dbt-project.js";
 import { DOCKER_FILES, packageJson, planOf, readText, type InitStep } from "./init/plan.js";
-import { ENGINES, type ServedEngine } from "../manifest/served-types/served-type.js";
-
-const CI = ["github", "gitlab", "none"] as const;
-
-interface Flags {
-  readonly manifest?: string;
-  readonly catalog?: string;
-  readonly out?: string;
-  readonly title?: string;
-  readonly defaultTier?: Tier;
-  readonly schema?: string;
-  readonly engine?: ServedEngine;
-  readonly ci?: (typeof CI)[number];
-  readonly docker?: keyof typeof DOCKER_FILES | "none";
-  readonly yes: boolean;
-}
+import type { Manifest } from "../manifest/manifest.js";
+import type { PublishRules } from "../manifest/publish.js";
+import { previewText } from "../report/preview-report.js";
+import { CI, type InitFlags, prompted } from "./init/prompts.js";
+import { ENGINES } from "../manifest/served-types/served-type.js";
 
 export function configure(command: CliCommand): void {
   command
@@ -46,6 +43,15 @@ export function configure(command: CliCommand): void {
         "what serves a copy of the relations (default: the engine of dbt's adapter)",
       ).choices(ENGINES),
     )
+    .option(
+      "--publish <selections...>",
+      "models that become endpoints, in dbt's selection, such as path:models/marts (default: those with tags)",
+    )
+    .option(
+      "--publish-name <patterns...>",
+      "what their names say of the path, such as fct_{resource}_{granularity} (default: {resource})",
+    )
+    .addOption(new Option("--publish-tier <tier>", "tier of those without a tier tag").choices(TIERS))
     .addOption(
       new Option(
         "--ci <platform>",
@@ -62,13 +68,18 @@ export function configure(command: CliCommand): void {
     )
     .option("--yes", "ask nothing: take flags and defaults", false)
     .runs(init)
-    .helpEnd(["init", "init --yes --manifest target/manifest.json --ci github --docker"], {
-      0: "set up; a second run changes nothing",
-    });
+    .helpEnd(
+      [
+        "init",
+        "init --yes --manifest target/manifest.json --ci github --docker",
+        "init --yes --publish path:models/marts --publish-tier tier1",
+      ],
+      { 0: "set up; a second run changes nothing" },
+    );
 }
 
 /** `routewright init`: makes a repository with a dbt project ready. No file is overwritten. */
-async function init(given: Flags): Promise<CommandResult> {
+async function init(given: InitFlags): Promise<CommandResult> {
   const reading = await readConfig();
   if (!reading.ok) return failure(...reading.problems);
   const found = findProjects();
@@ -76,7 +87,9 @@ async function init(given: Flags): Promise<CommandResult> {
     !given.yes && process.stdin.isTTY ? await prompted(given, found, reading.value.file !== null) : given;
   const manifest = flags.manifest ?? reading.value.config.manifest ?? onlyOne(found)?.manifest;
   if (manifest === undefined) return failure(noManifest(found.map((project) => project.manifest)));
-  const facts = await factsOf(manifest, flags.manifest !== undefined);
+  const publish = publishOf(flags, reading.value.config);
+  if (!publish.ok) return failure(...publish.problems);
+  const facts = await factsOf(manifest, flags.manifest !== undefined, publish.value);
   if (!facts.ok) return failure(...facts.problems);
   const { catalog, title, defaultTier, schema: schemas, engine, ci = "none", docker = "none" } = flags;
   const out = reading.value.config.out ?? flags.out ?? DEFAULTS.out;
@@ -90,11 +103,14 @@ async function init(given: Flags): Promise<CommandResult> {
     defaultTier,
     ...(schemas && { schemas }),
     ...(engine && { engine }),
+    ...(publish.value.length > 0 && { publish: publish.value }),
   };
   const steps = planOf(
     { config, out, ci: ci === "none" ? null : ci, docker: docker === "none" ? null : docker },
     reading.value.file,
   );
+  const { read } = facts.value;
+  if (read !== null) process.stderr.write(tableBefore(read, { ...config, ...reading.value.config }));
   const writing = writeFiles(steps.filter(({ action }) => action !== "keep").map(fileOf));
   if (!writing.ok) return failure(...writing.problems);
   const adapter = engine ?? reading.value.config.engine ?? facts.value.adapter;
@@ -104,6 +120,31 @@ async function init(given: Flags): Promise<CommandResult> {
     ...(schemas || reading.value.config.schemas !== undefined ? [] : schemaNotes(facts.value.schemas)),
   ];
   return { exit: EXIT.ok, output: report(steps, manifest, adapter), notes };
+}
+
+/** The rules of the config file that is there, else of the flags. */
+function publishOf(
+  { publish, publishName, publishTier, defaultTier }: InitFlags,
+  config: Config,
+): Outcome<PublishRules> {
+  if (config.publish !== undefined || publish === undefined) return succeeded(config.publish ?? []);
+  const tier = publishTier ?? defaultTier;
+  if (tier === undefined)
+    return failed("--publish needs --publish-tier: the tier of models without a tier tag.");
+  const rule = { select: publish, tier, ...(publishName && { name: publishName }) };
+  return unlessFailed(configProblems({ publish: [rule] }), [rule]);
+}
+
+/** What will be published, before a file is written. */
+function tableBefore(
+  manifest: Manifest,
+  {
+    defaultTier = "tier0",
+    engine,
+  }: Pick<CatalogueOptions, "engine"> & { readonly defaultTier?: Tier | undefined },
+): string {
+  const catalogue = catalogueOf(manifest, { defaultTier, engine });
+  return `${previewText({ catalogue, publishing: manifest.publishing })}\n`;
 }
 
 function onlyOne<Value>(all: readonly Value[]): Value | undefined {
@@ -159,41 +200,4 @@ function nextCommands(manifest: string): readonly string[] {
     "npx routewright keys create --user me --tier tier3",
     "npx routewright serve --only data",
   ].slice(0, 3);
-}
-
-/** Prompts for what no flag sets. */
-async function prompted(
-  flags: Flags,
-  projects: readonly DbtProject[],
-  isConfigured: boolean,
-): Promise<Flags> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const ask = async (question: string, fallback: string, choices?: readonly string[]): Promise<string> => {
-    const hint = choices === undefined ? "" : ` (${choices.join(", ")})`;
-    const answer = (await terminal.question(`${question}${hint} [${fallback}] `)).trim() || fallback;
-    return choices === undefined || choices.includes(answer) ? answer : ask(question, fallback, choices);
-  };
-  try {
-    const manifests = projects.map((project) => project.manifest);
-    const [first] = manifests;
-    const isPrompted = flags.manifest === undefined && !isConfigured && first !== undefined;
-    const manifest = isPrompted ? await ask("dbt's manifest", first, manifests) : flags.manifest;
-    const own =
-      titleOf(projects.find((project) => project.manifest === manifest)?.name ?? null) ?? "Data API";
-    const title = flags.title ?? (isConfigured ? undefined : await ask("Title of the API", own));
-    const schema = flags.schema ?? (isConfigured ? "" : await ask("Schema in production", "the manifest's"));
-    const ci = flags.ci ?? ((await ask("Pipeline", "none", CI)) as Flags["ci"] & string);
-    const docker =
-      flags.docker ?? ((await ask("Container files", "no", ["yes", "no"])) === "yes" ? "data" : "none");
-    return {
-      ...flags,
-      ...(manifest !== undefined && { manifest }),
-      ...(title !== undefined && { title }),
-      ...(schema !== "the manifest's" && { schema }),
-      ci,
-      docker,
-    };
-  } finally {
-    terminal.close();
-  }
 }

@@ -11,7 +11,7 @@ import { sentence } from "../manifest/strings.js";
 
 /** How a base is read: as the head, and as `diff` reads it. */
 type BaseOptions = Pick<Settings, "defaultTier"> &
-  Partial<Pick<Settings, "schemas" | "engine" | "publicMaxAge">> & {
+  Partial<Pick<Settings, "schemas" | "engine" | "publicMaxAge" | "publish">> & {
     readonly generated?: string;
     readonly cwd?: string;
     readonly missingBase?: MissingBase;
@@ -39,10 +39,14 @@ export async function knownIn(
     schemas = {},
     engine,
     publicMaxAge = 0,
+    publish = [],
     generated = "generated",
     cwd = process.cwd(),
   } = options;
-  const revision = await readRevision(base, { defaultTier, schemas, engine, publicMaxAge, generated, cwd });
+  const revision = await readRevision(base, {
+    ...{ defaultTier, schemas, engine, publicMaxAge, publish },
+    ...{ generated, cwd },
+  });
   if (!revision.ok)
     return revision.isMissing && options.missingBase === "ignore"
       ? succeeded({

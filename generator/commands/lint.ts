@@ -26,7 +26,7 @@ export interface LintOptions
   extends
     ArtifactLocations,
     Pick<Settings, "defaultTier">,
-    Partial<Pick<Settings, "schemas" | "engine" | "publicMaxAge">> {
+    Partial<Pick<Settings, "schemas" | "engine" | "publicMaxAge" | "publish">> {
   readonly format: Format;
   readonly failOn: LintFailOn;
   readonly severities?: RuleSeverities;

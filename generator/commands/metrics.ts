@@ -2,7 +2,7 @@ import { type AggregateMeasure, groupNames } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { FormulaTexts } from "../catalogue/metrics/formula-text.js";
-import { isPublished } from "../catalogue/tags.js";
+import { isPublished } from "../manifest/publishing.js";
 import type { Settings } from "../config.js";
 import { readModels } from "../manifest/catalog.js";
 import type { Manifest } from "../manifest/manifest.js";

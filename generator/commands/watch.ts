@@ -20,7 +20,7 @@ export interface WatchOptions
   extends
     ArtifactLocations,
     Pick<Settings, "out" | "defaultTier">,
-    Partial<Pick<Settings, "about" | "schemas" | "engine" | "publicMaxAge">> {
+    Partial<Pick<Settings, "about" | "schemas" | "engine" | "publicMaxAge" | "publish">> {
   readonly intervalSeconds: number;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
@@ -95,7 +95,7 @@ export async function watch(options: WatchOptions): Promise<CommandResult> {
 /** Writes the folder and prints what was written; returns why nothing was. */
 function regenerate(texts: ArtifactTexts, options: WatchOptions): readonly string[] {
   const { out, title, about, print } = options;
-  const reading = parseModels(texts);
+  const reading = parseModels(texts, options.publish);
   if (!reading.ok) return reading.problems;
   const catalogue = catalogueOf(reading.value, options);
   const update = updateFolder(render(catalogue, { title, about }), { out });

@@ -8,6 +8,7 @@ import { readCatalogue } from "../catalogue/catalogue-file.js";
 import { readLineage } from "../catalogue/lineage.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { readModels } from "../manifest/catalog.js";
+import type { PublishRules } from "../manifest/publish.js";
 import type { ServedEngine } from "../manifest/served-types/served-type.js";
 import { isAddress, readSource } from "../artifacts/source.js";
 import type { ArtifactAccess } from "../artifacts/store.js";
@@ -25,6 +26,8 @@ export interface RevisionOptions {
   readonly schemas?: SchemaMap;
   readonly engine?: ServedEngine | undefined;
   readonly publicMaxAge?: MaxAge;
+  /** The models of a manifest that count as tagged. */
+  readonly publish?: PublishRules;
   /** The generated folder that a `git:<ref>` means, relative to `cwd`. */
   readonly generated: string;
   readonly cwd: string;

@@ -10,24 +10,31 @@ import { type Manifest, parseJson, parseManifest } from "./manifest.js";
 import { type Model } from "./model.js";
 import { firstOfEachName, type ModelColumn, NO_GUARANTEES } from "./columns.js";
 import { columnsInFile } from "./columns-file.js";
+import { type PublishRules, withPublished } from "./publish.js";
 
 /** Columns of the real relations by `unique_id`, as dbt found them in the warehouse. */
 type WarehouseColumns = Manifest["warehouseColumns"];
 
 /** Reads a manifest, completed with the warehouse's columns of a `catalog.json` or a `columns.json`. */
-export async function readModels(locations: ArtifactLocations): Promise<Outcome<Manifest>> {
-  const texts = await readArtifacts(locations);
-  return texts.ok ? parseModels(texts.value) : texts;
+export async function readModels(
+  options: ArtifactLocations & { readonly publish?: PublishRules },
+): Promise<Outcome<Manifest>> {
+  const texts = await readArtifacts(options);
+  return texts.ok ? parseModels(texts.value, options.publish) : texts;
 }
 
 /** As `readModels`, for texts that were read. */
-export function parseModels({ manifest, catalog, warnings }: ArtifactTexts): Outcome<Manifest> {
+export function parseModels(
+  { manifest, catalog, warnings }: ArtifactTexts,
+  publish?: PublishRules,
+): Outcome<Manifest> {
   const reading = parseManifest(manifest.text, manifest.location);
   if (!reading.ok) return reading;
   const found = catalog === null ? null : parseCatalog(catalog.text, catalog.location);
   if (found?.ok === false) return found;
   const completed = found === null ? reading.value : withWarehouseColumns(reading.value, found.value);
-  return succeeded({ ...completed, warnings: [...completed.warnings, ...warnings] });
+  const published = withPublished(completed, publish);
+  return succeeded({ ...published, warnings: [...published.warnings, ...warnings] });
 }
 
 export function parseCatalog(text: string, location: string): Outcome<WarehouseColumns> {

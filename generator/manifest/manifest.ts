@@ -4,6 +4,7 @@ import { isObject, type JsonObject, objectOr, parseDbtJson, textOr, textsOf } fr
 import { fileOf, type Model, modelOf } from "./model.js";
 import type { ModelColumn } from "./columns.js";
 import { isPrivate, privateColumnsOf } from "./node-meta.js";
+import { NOTHING_PUBLISHED, type Publishing } from "./publishing.js";
 import { relationOf } from "./relation-name.js";
 import type { Semantics } from "./semantic-layer.js";
 import { semanticsOf } from "./semantics.js";
@@ -34,6 +35,10 @@ export interface Manifest {
   readonly project: string | null;
   /** Semantic models, metrics and saved queries. */
   readonly semantics: Semantics;
+  /** What dbt's exposures read (`unique_id`s), by their names. */
+  readonly exposures: ReadonlyMap<string, readonly string[]>;
+  /** What `publish` of the config file made of the models. */
+  readonly publishing: Publishing;
   readonly warnings: readonly string[];
 }
 
@@ -64,7 +69,7 @@ export function parseManifest(text: string, location: string): Outcome<Manifest>
 }
 
 function manifestOfJson(value: unknown, location: string): Outcome<Manifest> {
-  const { metadata, nodes, sources, disabled, docs } = objectOr(value);
+  const { metadata, nodes, sources, disabled, docs, exposures } = objectOr(value);
   const schema = textOr(objectOr(metadata)["dbt_schema_version"], "");
   const version = /\/manifest\/(?:v(\d+)|[\w.-]+)(?:\.json)?$/.exec(schema);
   if (!version || !isObject(nodes))
@@ -87,8 +92,17 @@ function manifestOfJson(value: unknown, location: string): Outcome<Manifest> {
     categories: categoriesIn(objectOr(docs)),
     project: textOr(objectOr(metadata)["project_name"], "") || null,
     semantics: semanticsOf(objectOr(value), adapter),
+    exposures: exposedNodes(objectOr(exposures)),
+    publishing: NOTHING_PUBLISHED,
     warnings,
   });
+}
+
+function exposedNodes(exposures: JsonObject): ReadonlyMap<string, readonly string[]> {
+  const all = Object.values(exposures).map(objectOr);
+  return new Map(
+    all.map(({ name, depends_on: parents }) => [textOr(name, ""), textsOf(objectOr(parents)["nodes"])]),
+  );
 }
 
 /** The first block of a name wins, by its text. */

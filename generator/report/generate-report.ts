@@ -83,7 +83,7 @@ function exposingText(change: Change): string {
   return `${endpoint}: ${KINDS[kind].title}${what}. ${KINDS[kind].reason}`;
 }
 
-function skippedLines({ model, file, reason, problems }: Skipped): string[] {
+export function skippedLines({ model, file, reason, problems }: Skipped): string[] {
   return [
     `skipped  ${model}${file === "" ? "" : ` (${file})`}: ${REASONS[reason]}`,
     ...problems.map((problem) => `           ${problemText(problem)}`),
@@ -103,7 +103,7 @@ function driftSummary({ check, drift, schemas = [] }: GenerateReport): string {
   return `${counted(drift.length, "file")} not up to date: ${remedy}`;
 }
 
-function skippedSummary(skipped: readonly Skipped[]): string {
+export function skippedSummary(skipped: readonly Skipped[]): string {
   if (skipped.length === 0) return "no model skipped";
   const counts = Object.entries(REASONS).map(
     ([reason, words]) => [skipped.filter((item) => item.reason === reason).length, words] as const,

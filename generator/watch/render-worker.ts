@@ -10,9 +10,11 @@ import {
 import { type ApiAbout, messageOf } from "@routewright/runtime/model";
 import { catalogueOf, type SchemaMap } from "../catalogue/build.js";
 import type { MaxAge } from "../catalogue/settings/max-age.js";
+import { readCatalogueIn } from "../catalogue/catalogue-file.js";
 import { problemText } from "../catalogue/catalogue.js";
 import { Guard, type GuardOptions } from "../diff/guard.js";
 import { parseModels } from "../manifest/catalog.js";
+import type { PublishRules } from "../manifest/publish.js";
 import type { ServedEngine } from "../manifest/served-types/served-type.js";
 import { render } from "../render/render.js";
 import { type ArtifactLocations, PolledArtifacts } from "../artifacts/artifacts.js";
@@ -22,6 +24,8 @@ export interface RenderJobOptions extends ArtifactLocations {
   readonly schemas?: SchemaMap;
   readonly engine?: ServedEngine | undefined;
   readonly publicMaxAge?: MaxAge;
+  /** Models that count as tagged; a refresh serves those that the generated folder has. */
+  readonly publish?: PublishRules;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
   readonly about?: ApiAbout | undefined;
@@ -49,20 +53,21 @@ const guard = options.guard && new Guard(options.guard);
  * @throws when the generated folder is invalid: what its endpoints without a tier tag need is unknown then
  */
 async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
-  const { title, about, generated, allowEdited, schemas, engine, publicMaxAge = 0 } = options;
+  const { title, about, generated, allowEdited, schemas, engine, publicMaxAge = 0, publish = [] } = options;
   const { defaultTier } = await readGeneratedFiles(generated, allowEdited);
   const polled = await artifacts.poll(active?.defaultTier === defaultTier ? active.hash : null);
   if (polled.kind !== "text") return polled;
   const { hash } = polled;
   for (const warning of polled.warnings)
     parentPort?.postMessage({ kind: "warning", detail: warning } satisfies RenderWarning);
-  const reading = parseModels(polled);
+  const reading = parseModels(polled, publish);
   if (!reading.ok) return { kind: "error", detail: reading.problems.join(" ") };
   const published = catalogueOf(reading.value, {
     defaultTier,
     engine,
     publicMaxAge,
     ...(schemas && { schemas }),
+    ...(publish.length > 0 && { written: writtenPaths(generated) }),
   });
   const { catalogue, heldBack } =
     guard && published.entries.length > 0
@@ -98,6 +103,13 @@ async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
       },
     },
   };
+}
+
+/** What `generate` has written: the paths of the folder, by model. */
+function writtenPaths(generated: string): ReadonlyMap<string, string> {
+  const reading = readCatalogueIn(generated);
+  if (reading === null || !reading.ok) return new Map();
+  return new Map(reading.value.entries.map(({ uniqueId, path }) => [uniqueId, path]));
 }
 
 // Requests have priority. On Linux a thread has its own priority, which esbuild inherits; elsewhere the process has. With the

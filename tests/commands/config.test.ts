@@ -59,6 +59,7 @@ describe("a config file", () => {
       runResults: null,
       schemas: {},
       engine: null,
+      publish: [],
       description: null,
       contact: null,
       termsOfService: null,

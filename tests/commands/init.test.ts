@@ -43,7 +43,12 @@ describe("routewright init", () => {
     ]);
     expect({ exit, err, out }).toEqual({
       exit: 0,
-      err: "The manifest's target builds in analytics. If that is not production, set `schemas` in routewright.config.json, or run init with --schema.\n",
+      err: `path                tier   model   by
+/v1/bridges/volume  tier1  volume  tags   no description
+1 endpoint, 0 by \`publish\`; no model skipped; 0 left out
+
+The manifest's target builds in analytics. If that is not production, set \`schemas\` in routewright.config.json, or run init with --schema.
+`,
       out: `created  routewright.config.json
 created  package.json
 created  .gitattributes
@@ -249,6 +254,8 @@ it.skipIf(!needs("python3"))(
       [/dbt's manifest .*\[target\/manifest\.json\] $/, ""],
       [/Title of the API \[Shop\] $/, ""],
       [/Schema in production \[the manifest's\] $/, "analytics"],
+      [/Models that become endpoints, such as path:models\/marts \[those with tags\] $/, "path:models"],
+      [/Their tier \(tier0, tier1, tier2, tier3\) \[tier3\] $/, "tier1"],
       [/Pipeline \(github, gitlab, none\) \[none\] $/, "jenkins"],
       [/Pipeline [^\n]*\n[^\n]*Pipeline \(github, gitlab, none\) \[none\] $/, "gitlab"],
       [/Container files \(yes, no\) \[no\] $/, "no"],
@@ -263,6 +270,7 @@ it.skipIf(!needs("python3"))(
     expect(JSON.parse(files["routewright.config.json"] ?? "")).toMatchObject({
       title: "Shop",
       schemas: "analytics",
+      publish: [{ select: ["path:models"], tier: "tier1" }],
     });
     expect(Object.keys(files)).toContain("ci/routewright.gitlab-ci.yml");
     expect(Object.keys(files)).not.toContain("Dockerfile");

@@ -177,6 +177,8 @@ describe("a manifest of schema", () => {
       project: expect.toSatisfy((name: unknown) => name === null || typeof name === "string") as string,
       categories: new Map(),
       semantics: { models: [], metrics: [], queries: [], spines: [] },
+      exposures: new Map(),
+      publishing: { rules: new Map(), refused: new Map(), left: new Map() },
       warnings: [],
     });
   });

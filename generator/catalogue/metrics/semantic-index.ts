@@ -6,7 +6,7 @@ import { knownColumns, type Model } from "../../manifest/model.js";
 import type { SemanticMeasure, SemanticMetric, SemanticModel } from "../../manifest/semantic-layer.js";
 import { type PrivateMarks, WHOLE } from "../catalogue.js";
 import { inheritedPrivacyOf } from "../lineage.js";
-import { isPublished } from "../tags.js";
+import { isPublished } from "../../manifest/publishing.js";
 import { misspeltKeys, unreadSettings } from "./metric-settings.js";
 
 /** What a dimension is of a semantic model: its own, or one join away. */

@@ -2,9 +2,10 @@ import { type Outcome, succeeded } from "@routewright/runtime/model";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { parse } from "yaml";
-import { isPublished } from "../../catalogue/tags.js";
+import { type PublishRules, withPublished } from "../../manifest/publish.js";
+import { isPublished } from "../../manifest/publishing.js";
 import { type JsonObject, objectOr, textOr } from "../../manifest/json.js";
-import { readManifest } from "../../manifest/manifest.js";
+import { type Manifest, readManifest } from "../../manifest/manifest.js";
 import { isAddress } from "../../artifacts/source.js";
 
 /** A dbt project of the repository. */
@@ -65,15 +66,23 @@ interface ManifestFacts {
   readonly project: string | null;
   /** The schemas of the models that are tagged for the API. */
   readonly schemas: readonly string[];
+  /** The manifest itself, where it is there. */
+  readonly read: Manifest | null;
 }
 
 /** A manifest that is named must be one; that of a project may be there once dbt has run. */
-export async function factsOf(manifest: string, isNamed: boolean): Promise<Outcome<ManifestFacts>> {
+export async function factsOf(
+  manifest: string,
+  isNamed: boolean,
+  publish: PublishRules,
+): Promise<Outcome<ManifestFacts>> {
   if (isAddress(manifest) || (!isNamed && !existsSync(manifest)))
-    return succeeded({ adapter: null, project: null, schemas: [] });
+    return succeeded({ adapter: null, project: null, schemas: [], read: null });
   const reading = await readManifest(manifest);
   if (!reading.ok) return reading;
-  const { adapter, project, models } = reading.value;
+  const read = withPublished(reading.value, publish);
+  const { adapter, project, models } = read;
   const published = models.filter(({ tags }) => isPublished(tags));
-  return succeeded({ adapter, project, schemas: [...new Set(published.map(({ schema }) => schema))].sort() });
+  const schemas = [...new Set(published.map(({ schema }) => schema))].sort();
+  return succeeded({ adapter, project, schemas, read });
 }

@@ -86,6 +86,7 @@ function rendererOf(options: ServeOptions, environment: Environment): ManifestRe
     schemas,
     engine,
     publicMaxAge,
+    publish,
   } = options;
   const { manifest, artifacts, apiTitle, defaultTier, logLevel, refreshGuard } = environment;
   if (manifest === null) return null;
@@ -111,6 +112,7 @@ function rendererOf(options: ServeOptions, environment: Environment): ManifestRe
     schemas,
     engine,
     publicMaxAge,
+    publish,
     guard,
   };
   return workerRenderer(renderOptions, (detail) => log.warn({ detail }, "dbt's files are of two builds"));

@@ -17,6 +17,7 @@ export interface ServeOptions extends Pick<
   | "schemas"
   | "engine"
   | "publicMaxAge"
+  | "publish"
   | "purgeUrl"
   | "purgeMethod"
   | "severities"

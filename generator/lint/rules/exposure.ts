@@ -1,5 +1,5 @@
 import { type Aggregate, isTier, type Tier, TIERS } from "@routewright/runtime/model";
-import { isPublished } from "../../catalogue/tags.js";
+import { isPublished } from "../../manifest/publishing.js";
 import { showsOnlyHash } from "../../manifest/graph.js";
 import { isObject, textOr } from "../../manifest/json.js";
 import { type Mark, requiredTier, routewrightOf } from "../../manifest/node-meta.js";

@@ -1,6 +1,7 @@
 import { parseColumnType } from "../../catalogue/column-types/column-type.js";
 import { isExcluded } from "../../catalogue/settings/meta-api.js";
-import { hasResource, nearPublishingTag } from "../../catalogue/tags.js";
+import { hasResource } from "../../manifest/publishing.js";
+import { nearPublishingTag } from "../../catalogue/tags.js";
 import type { Model } from "../../manifest/model.js";
 import { list, plain, sentence } from "../../manifest/strings.js";
 import { type Check, type CheckId, type Violation, violation } from "../finding.js";
