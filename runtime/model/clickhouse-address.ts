@@ -56,7 +56,7 @@ export function adapterProblem(adapter: string | null, isClickhouse: boolean): s
 /** What to do with the models of an adapter that no engine serves; null for one that has an engine, or that is not known. */
 export function adapterNotice(adapter: string | null): string | null {
   if (adapter === null || SERVED_ADAPTERS.includes(adapter)) return null;
-  return `The models are built by dbt-${adapter}, which no engine of Routewright serves: copy their relations into PostgreSQL or ClickHouse, set DATABASE_URL to that, and \`engine\` in routewright.config.json to \`postgres\` or \`clickhouse\` (generator/docs/how-to/serve-a-copy.md).`;
+  return `The models are built by dbt-${adapter}, which no engine of Routewright serves: copy their relations into PostgreSQL or ClickHouse, set DATABASE_URL to that, and \`engine\` in routewright.config.json to \`postgres\` or \`clickhouse\` (node_modules/routewright/docs/how-to/serve-a-copy.md).`;
 }
 
 const SERVED_ADAPTERS: readonly string[] = ["postgres", "clickhouse"];

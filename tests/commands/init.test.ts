@@ -196,7 +196,7 @@ it("init names an adapter that no engine serves", async () => {
   const { exit, err } = await routewright(repo, ["init", "--yes"]);
   expect(exit).toBe(0);
   expect(err).toContain(
-    "The models are built by dbt-bigquery, which no engine of Routewright serves: copy their relations into PostgreSQL or ClickHouse, set DATABASE_URL to that, and `engine` in routewright.config.json to `postgres` or `clickhouse` (generator/docs/how-to/serve-a-copy.md).\n",
+    "The models are built by dbt-bigquery, which no engine of Routewright serves: copy their relations into PostgreSQL or ClickHouse, set DATABASE_URL to that, and `engine` in routewright.config.json to `postgres` or `clickhouse` (node_modules/routewright/docs/how-to/serve-a-copy.md).\n",
   );
 });
 

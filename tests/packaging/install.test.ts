@@ -1,6 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import {
   copyFileSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -119,7 +120,26 @@ async function answerOf(
   }
 }
 
+/** Code of the installed packages without its comments: what messages are in. */
+function messagesIn(name: string): string {
+  const folder = join(repository, "node_modules", name, "dist");
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>
+    /\.c?js$/.test(file),
+  );
+  const lines = files.flatMap((file) => readFileSync(join(folder, file), "utf8").split("\n"));
+  return lines.filter((line) => !/^\s*(?:\*|\/\*|\/\/)/.test(line)).join("\n");
+}
+
 describe("the packed packages in an empty repository", () => {
+  it("have the pages that their messages name", () => {
+    const texts = ["routewright", "@routewright/runtime"].map(messagesIn).join("\n");
+    const pages = [...new Set(texts.match(/[\w@./-]*\bdocs\/[\w./-]+\.md/g))];
+    expect(pages).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^node_modules\/routewright\/docs/)]),
+    );
+    expect(pages.filter((page) => !existsSync(join(repository, page)))).toEqual([]);
+  });
+
   it("hold their licence, their README and no sources of tests", () => {
     for (const name of ["routewright", "@routewright/runtime"]) {
       const files = readdirSync(join(repository, "node_modules", name), {

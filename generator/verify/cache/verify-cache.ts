@@ -227,7 +227,7 @@ function mismatchOf(entry: CatalogueEntry, check: MismatchKind, sent: string, pr
     file: file || null,
     message: sentence`After the request ${sent}, a caller without a key gets ${problem}.`,
     hint: plain(
-      "Compare the cache's configuration with that of _Let a CDN keep public rows_ (runtime/docs/how-to/shared-caches.md), then purge the copies.",
+      "Compare the cache's configuration with that of _Let a CDN keep public rows_ (node_modules/@routewright/runtime/docs/how-to/shared-caches.md), then purge the copies.",
     ),
   };
 }
