@@ -76,7 +76,8 @@ async function commandIn(folder: string, args: readonly string[]): Promise<void>
   }
 }
 
-async function exportRelations(postgresUrl: string, folder: string): Promise<void> {
+/** Writes each relation that the endpoints of the folder read to `exports/<name>.parquet`. */
+export async function exportRelations(postgresUrl: string, folder: string): Promise<void> {
   const catalogue = readCatalogueIn(join(folder, "generated"));
   if (catalogue?.ok !== true) throw new Error("The demo's catalogue cannot be read.");
   const opened = await openDuckDb(["SET TimeZone = 'UTC'"]);
