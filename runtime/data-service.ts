@@ -11,7 +11,7 @@ import type { ActiveRelease, LoadedRelease } from "./handler/loaded-release.js";
 import { FailingEndpoints } from "./operations/failing-endpoints.js";
 import { Metrics, type ServedRelease } from "./operations/metrics.js";
 import { earlyErrors } from "./handler/early-errors.js";
-import { ExampleRows } from "./handler/example-rows.js";
+import { ExampleRows, FIGURE } from "./handler/example-rows.js";
 import { createGateway, type Gateway, type GatewayParts, warnOfCursorKey } from "./handler/gateway.js";
 import { loadParts } from "./handler/open-gateway.js";
 import { activate, type RefreshResult } from "./release/activate.js";
@@ -161,7 +161,10 @@ function openParts(
     active,
     builds,
     visible,
-    new ExampleRows(gateway, active),
+    {
+      rows: new ExampleRows(gateway, active),
+      figuresOf: (paths) => new ExampleRows(gateway, active, FIGURE, paths),
+    },
   );
   const copies = new CopyWatcher({ active, warehouse: gateway.warehouse, builds });
   const close = async (): Promise<void> => {

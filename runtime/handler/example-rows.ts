@@ -8,8 +8,18 @@ import { DatabaseUnreachable } from "../warehouse/warehouse.js";
 import type { Gateway } from "./gateway.js";
 import { readRows } from "../response/read-rows.js";
 
-/** A row that is longer is no example. */
-const MAX_ROW_BYTES = 2048;
+/** What is read of each endpoint. */
+interface ReadPart {
+  readonly rows: number;
+  /** Longer ones are left out. */
+  readonly maxBytes: number;
+}
+
+/** An example of a row. */
+export const EXAMPLE: ReadPart = { rows: 1, maxBytes: 2048 };
+
+/** The latest number and those before it, for a picture of 60 points (runtime/pages/live-endpoint.ts). */
+export const FIGURE: ReadPart = { rows: 60, maxBytes: 64 * 1024 };
 
 /** Memory for all of them: 10,000 endpoints with rows of 800 bytes. */
 const MAX_BYTES = 8 * 1024 * 1024;
@@ -46,6 +56,9 @@ interface KnownRow {
 export class ExampleRows {
   readonly #gateway: Gateway;
   readonly #active: { readonly current: ExampleSource };
+  readonly #part: ReadPart;
+  /** Null: all that are open. */
+  readonly #chosen: (() => ReadonlySet<string>) | null;
   /** Bounded in bytes (`MAX_BYTES`). */
   #rows = new Map<string, KnownRow>();
   #bytes = 0;
@@ -55,12 +68,19 @@ export class ExampleRows {
   /** Changes when they do. */
   generation = 0;
 
-  constructor(gateway: Gateway, active: { readonly current: ExampleSource }) {
+  constructor(
+    gateway: Gateway,
+    active: { readonly current: ExampleSource },
+    part = EXAMPLE,
+    chosen: (() => ReadonlySet<string>) | null = null,
+  ) {
     this.#gateway = gateway;
     this.#active = active;
+    this.#part = part;
+    this.#chosen = chosen;
   }
 
-  /** The row of the endpoint at a path, as JSON; null where there is none. */
+  /** The row of the endpoint at a path, or several with commas between, as JSON; null where there is none. */
   at(path: string): string | null {
     return this.#rows.get(path)?.text ?? null;
   }
@@ -79,7 +99,9 @@ export class ExampleRows {
   async #readAll(release: ExampleSource, builds: string): Promise<void> {
     const rows = new Map<string, KnownRow>();
     this.#bytes = 0;
+    const chosen = this.#chosen?.();
     for (const [path, { served: endpoint }] of release.endpoints) {
+      if (chosen?.has(path) === false) continue;
       const columns = publicColumns(endpoint, release);
       if (columns.length === 0 || this.#bytes > MAX_BYTES) continue;
       const version = this.#gateway.versionOf(path)?.id ?? null;
@@ -105,10 +127,11 @@ export class ExampleRows {
     version: string | null,
   ): Promise<string | null | undefined> {
     const { results, queryLimits, warehouse, log } = this.#gateway;
-    const { relation, path: route, sort } = spec;
+    const { relation, path: route, sort, pagination } = spec;
     if (warehouse.missingRelations.includes(relation.join("."))) return null;
     const until = performance.now() + ROW_MS;
-    const page = { limit: 1, offset: 0, lookAhead: false };
+    const limit = Math.min(this.#part.rows, pagination?.maxLimit ?? Infinity);
+    const page = { limit, offset: 0, lookAhead: false };
     const limits = queryLimits.tier0;
     const timeoutMs = Math.min(ROW_MS, limits.timeoutMs || ROW_MS);
     const query = {
@@ -128,7 +151,7 @@ export class ExampleRows {
     try {
       const { body, isCut } = await readRows(
         await results.get(queryKey(query), query, context),
-        MAX_ROW_BYTES,
+        this.#part.maxBytes,
       );
       const text = body.slice(1, -1);
       return isCut || text === "" ? null : text;

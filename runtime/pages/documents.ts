@@ -4,9 +4,11 @@ import { catalogueFor, type CatalogueSource } from "./catalogue.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "./catalogue-body.js";
 import { type Access, mayCall } from "../model/caller.js";
 import { atomOf, type Changelog, changelogFor } from "../model/changelog.js";
+import { groupedBy } from "../model/grouped.js";
 import { allows, isTier, type Tier } from "../model/tier.js";
 import { BufferedResult } from "../response/buffered-result.js";
 import type { BuildRecords } from "../warehouse/data-versions.js";
+import { liveEndpoint } from "./live-endpoint.js";
 import type { Search } from "./search.js";
 import { type Components, usedComponents } from "./used-components.js";
 import type { ActiveRelease, LoadedRelease } from "../handler/loaded-release.js";
@@ -52,6 +54,14 @@ export interface ShownRows {
   ready(builds: string): Promise<void>;
 }
 
+/** Where documents have their rows from: an example of each endpoint, and the figures of those at some paths. */
+interface ShownBy {
+  readonly rows: ShownRows;
+  readonly figuresOf: (paths: () => ReadonlySet<string>) => ShownRows;
+}
+
+const ANYBODY: Access = { tier: "tier0", allowed: null };
+
 /** Before the path of an address that is relative to a document at the root. */
 const RELATIVE = ".";
 
@@ -68,6 +78,7 @@ export class Documents {
   readonly #builds: BuildRecords;
   readonly #visible: Visible;
   readonly #rows: ShownRows;
+  readonly #figures: ShownRows;
   /** The one that was last read; another has another generation. */
   #changelog: { readonly whole: Changelog | null; readonly generation: number } = {
     whole: null,
@@ -83,13 +94,14 @@ export class Documents {
     active: ActiveRelease,
     builds: BuildRecords,
     visible: Visible,
-    rows: ShownRows,
+    { rows, figuresOf }: ShownBy,
   ) {
     this.#api = api;
     this.#active = active;
     this.#builds = builds;
     this.#visible = visible;
     this.#rows = rows;
+    this.#figures = figuresOf(() => this.#livePaths());
   }
 
   /** Before a document is made: its example rows are read. */
@@ -153,6 +165,26 @@ export class Documents {
       const { body } = this.catalogue(caller);
       return new BufferedResult(Buffer.from(llmsText(body, this.#api.base ?? RELATIVE)), 0, 0);
     });
+  }
+
+  /** Rows of the endpoints that show their categories alive: those that everybody may call. */
+  async figures(): Promise<BufferedResult> {
+    await this.#figures.ready(String(this.#builds.changes));
+    const { generation } = this.#figures;
+    return this.#cached("figures", ANYBODY, String(generation), sizeOfBody, () => {
+      const rows = [...this.#livePaths()].flatMap((path) => {
+        const text = this.#figures.at(path);
+        return text === null ? [] : [`${JSON.stringify(path)}:[${text}]`];
+      });
+      return new BufferedResult(Buffer.from(`{"figures":{${rows.join(",\n")}}}\n`), 0, 0);
+    });
+  }
+
+  #livePaths(): ReadonlySet<string> {
+    const { endpoints } = this.catalogue(ANYBODY).callable;
+    const categories = groupedBy(endpoints, ({ category }) => category);
+    const live = [...categories.values()].map((each) => liveEndpoint(each)?.path);
+    return new Set(live.filter((path) => path !== undefined));
   }
 
   /** What changed for consumers, as a caller may see it; as a feed where `isAtom`. */

@@ -58,6 +58,7 @@ interface Documents {
   catalogue(caller: Access): { readonly result: BufferedResult };
   llms(caller: Access): BufferedResult;
   changelog(caller: Access, isAtom: boolean): BufferedResult;
+  figures(): Promise<BufferedResult>;
 }
 
 export function json(status: number, value: unknown): Reply {

@@ -1,4 +1,4 @@
-import { ROUTES } from "../handler/system-routes.js";
+import { DOCUMENT, ROUTES } from "../handler/system-routes.js";
 import type { IncomingMessage } from "node:http";
 import { httpError, type HttpError } from "../model/errors.js";
 import { isTier, TIERS } from "../model/tier.js";
@@ -29,6 +29,17 @@ export const CATALOGUE: SystemRoute = {
   async handle({ request, context: { caller } }, { documents }) {
     await documents.ready();
     return replyOf(documents.catalogue(caller).result, request);
+  },
+};
+
+/** What the explorer shows of each category: without it the page cost a reader a request of the window for each. */
+export const FIGURES: SystemRoute = {
+  method: "GET",
+  path: "/explore/figures.json",
+  operation: null,
+  access: DOCUMENT,
+  async handle({ request }, { documents }) {
+    return documentReply(await documents.figures(), request, { Vary: "Accept-Encoding" });
   },
 };
 

@@ -4,7 +4,7 @@ import type { DataRoute } from "../handler/exchange.js";
 import { CHANGELOG, CHANGELOG_FEED } from "./changelog.js";
 import type { Service, SystemRoute } from "./context.js";
 import { DOCUMENT } from "../handler/system-routes.js";
-import { CATALOGUE, LLMS, OPENAPI } from "./documents.js";
+import { CATALOGUE, FIGURES, LLMS, OPENAPI } from "./documents.js";
 import { HEALTH, METRICS, STATUS } from "./monitoring.js";
 import { REFRESH } from "./refresh.js";
 import { USAGE } from "./usage.js";
@@ -22,6 +22,7 @@ export function systemRoutes(pages: readonly PageRoute[]): readonly SystemRoute[
     STATUS,
     HEALTH,
     ...open,
+    FIGURES,
     ...others,
     OPENAPI,
     CATALOGUE,

@@ -18,6 +18,7 @@ const DOCUMENTS = [
     "/redoc",
     "/explore",
     "/explore/embed",
+    "/explore/figures.json",
     "/guide",
   ],
   ...["/openapi.json", "/openapi.json?tier=tier1", "/llms.txt", "/.well-known/oauth-protected-resource"],

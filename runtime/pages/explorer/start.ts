@@ -3,7 +3,8 @@ import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from
 import type { Tier } from "../../model/tier.js";
 import { BASE, readText, curlOf, sendRequest } from "./api.js";
 import { button, type Child, copyable, count, el, prose, svg, time } from "./dom.js";
-import { liveEndpoint, type LiveFigure, readFigure } from "./live-figure.js";
+import { liveEndpoint } from "../live-endpoint.js";
+import { type LiveFigure, readFigure } from "./live-figure.js";
 import { NO_REQUEST, type State } from "./state.js";
 import { key } from "./storage.js";
 import { formatted, shortNumber } from "./values.js";
@@ -100,7 +101,7 @@ export class StartPage {
   async #show(endpoint: CatalogueEndpoint, place: HTMLElement): Promise<void> {
     const { path } = endpoint;
     // A figure that cannot be read is left out: the page works without it.
-    const reading = this.#figures.get(path) ?? inTurn(() => readFigure(endpoint)).catch(() => null);
+    const reading = this.#figures.get(path) ?? readFigure(endpoint).catch(() => null);
     this.#figures.set(path, reading);
     const figure = await reading;
     if (figure === null) place.remove();
