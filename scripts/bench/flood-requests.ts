@@ -70,9 +70,12 @@ const KINDS: readonly [() => FloodRequest, ...(() => FloodRequest)[]] = [
   () => ({ method: "GET", path: `/v1/${text(900)}?${text(9000)}` }),
 ];
 
-/** Sends a request of any kind from an address of its own, or with a key; resolves with the status, 0 where there is none. */
-export function sendFloodRequest(port: number): Promise<number> {
-  const { method, path, headers = {}, body } = oneOf(KINDS)();
+/** How many kinds of requests there are. */
+export const FLOOD_KINDS = KINDS.length;
+
+/** Sends a request of a kind, or of any, from an address of its own, or with a key; resolves with the status, 0 where there is none. */
+export function sendFloodRequest(port: number, kind = randomInt(KINDS.length)): Promise<number> {
+  const { method, path, headers = {}, body } = (KINDS[kind] ?? KINDS[0])();
   const bytes = body === undefined ? "" : JSON.stringify(body);
   const length = bytes === "" ? {} : { "Content-Length": Buffer.byteLength(bytes) };
   const key = randomInt(2) === 0 ? {} : { "X-API-Key": KEYS[randomInt(KEYS.length)] };

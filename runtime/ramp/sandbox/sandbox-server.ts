@@ -130,7 +130,7 @@ function firstTimes(): (key: string) => boolean {
 }
 
 function pageUrlOf(request: Request, { capabilities: { code } }: Profile): RequestTarget["pageUrl"] {
-  const origin = `${request.get("x-forwarded-proto") ?? "http"}://${request.get("host") ?? ""}`;
+  const origin = `${request.get("x-forwarded-proto") === "https" ? "https" : "http"}://${request.get("host") ?? ""}`;
   return (kind, id) => `${origin}/${code}/pages/${kind}/${id}`;
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { clickhouseLibrary, ClickhouseServer } from "../../clickhouse/start-clickhouse.js";
 import { API_KEYS, columnsOf, generateApi, openDatabase, ROUTEWRIGHT, SCHEMA } from "../api.js";
 import type { Bar, Figures, Findings, Setting } from "../figures.js";
-import { COLUMNS, sendFloodRequest } from "../flood-requests.js";
+import { COLUMNS, FLOOD_KINDS, sendFloodRequest } from "../flood-requests.js";
 import { residentMiB, type Server, startServer } from "../process.js";
 
 /** How long the flood takes; `FLOOD_SECONDS` shortens it. */
@@ -13,8 +13,11 @@ const SECONDS = Number(process.env["FLOOD_SECONDS"] ?? 30 * 60);
 /** Requests at a time to each server. */
 const CONNECTIONS = 8;
 
-/** Requests before the first reading: code is compiled, and each kind of request has been answered. */
-const WARM_UP_SECONDS = 20;
+/**
+ * Requests of each kind before the first reading: code is compiled, and what a format needs is loaded (Parquet and Arrow from PostgreSQL
+ * take 4 MiB, once).
+ */
+const WARM_UP_ROUNDS = 20;
 
 /** What is kept for a time has expired after this. */
 const QUIET_SECONDS = 120;
@@ -67,7 +70,7 @@ interface FloodedServer extends Server {
 }
 
 async function flooded(server: FloodedServer, progress: Setting["progress"]): Promise<Figures> {
-  await sendFor(server, WARM_UP_SECONDS);
+  await warmUp(server);
   await sleep(QUIET_SECONDS * 1000);
   const before = await server.memory();
   const peaks = { resident: 0, caches: 0 };
@@ -81,6 +84,11 @@ async function flooded(server: FloodedServer, progress: Setting["progress"]): Pr
   const requests = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const resident = residentMiB(server.pid);
   return { requests, before, peak: peaks.resident, caches: peaks.caches, after, "resident after": resident };
+}
+
+async function warmUp({ port }: Server): Promise<void> {
+  for (let round = 0; round < WARM_UP_ROUNDS; round++)
+    await Promise.all(Array.from({ length: FLOOD_KINDS }, (_, kind) => sendFloodRequest(port, kind)));
 }
 
 /** Sends requests for some seconds; how many had which status. */
