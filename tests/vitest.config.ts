@@ -33,6 +33,7 @@ export default defineConfig({
         : []),
     ],
     globalSetup: source("tests/support/global-setup.ts"),
+    setupFiles: source("tests/support/read-statements.ts"),
     // Bounds of tests that hang. They must not fail a test because the machine is busy.
     testTimeout: 180_000,
     hookTimeout: 180_000,

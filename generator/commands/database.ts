@@ -1,14 +1,16 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import {
-  clickhouseIdentifier,
-  clickhouseQuery,
-  clickhouseRelations,
-} from "../verify/clickhouse-relations.js";
+import { CLICKHOUSE_NAMES, clickhouseQuery, clickhouseRelations } from "../verify/clickhouse-relations.js";
 import { clickhouseSources } from "../verify/clickhouse-sources.js";
 import { postgresSources } from "../verify/postgres-sources.js";
 import type { ReadSource } from "../verify/promise.js";
-import { identifier, postgresRelations, type ReadRelations, type RunQuery } from "../verify/relations.js";
+import {
+  POSTGRES_NAMES,
+  postgresRelations,
+  type ReadRelations,
+  type RunQuery,
+  type SqlNames,
+} from "../verify/relations.js";
 import { DATA_DIR } from "./command.js";
 import {
   type ClickhouseAddress,
@@ -45,8 +47,7 @@ export interface LiveDatabase {
   readonly readRelations: ReadRelations;
   readonly query: RunQuery;
   readonly readSource: ReadSource;
-  /** Makes an SQL identifier of a name. */
-  readonly identifier: (name: string) => string;
+  readonly names: SqlNames;
   /** Calls `work` with the database as the server opens it. */
   readonly withWarehouse: <Value>(work: (warehouse: Warehouse) => Promise<Value>) => Promise<Value>;
 }
@@ -70,7 +71,7 @@ export async function inspectDatabase<Value>(
         readRelations,
         query,
         readSource: clickhouseSources(query),
-        identifier: clickhouseIdentifier,
+        names: CLICKHOUSE_NAMES,
         withWarehouse: opened(clickhouseUrl(clickhouse)),
       }),
     );
@@ -120,7 +121,7 @@ async function withConnection<Value>(
       readRelations: postgresRelations(lookUp),
       query,
       readSource: postgresSources(lookUp),
-      identifier,
+      names: POSTGRES_NAMES,
       withWarehouse: opened(url),
     }),
   );

@@ -132,17 +132,17 @@ function nothingToVerify(revision: string): string {
 
 /** Relations, columns, promises, duplicates under keys, and the plans of filters. */
 async function reviewIn(
-  { readRelations, readSource, query, identifier, withWarehouse }: LiveDatabase,
+  { readRelations, readSource, query, names, withWarehouse }: LiveDatabase,
   catalogue: Catalogue,
   builds: BuildRecords,
   progress: Progress,
 ): Promise<PromiseReview> {
   const { mismatches, own } = await inspectRelations(catalogue, readRelations);
   const isToCheck = hasNone(mismatches);
-  const duplicates = await verifyKeys(own, query, identifier, isToCheck);
+  const duplicates = await verifyKeys(own, query, names, isToCheck);
   const ofStatements = await withWarehouse(async (warehouse) => [
     ...(await verifyCopies(own, { loads: (relations) => warehouse.loads(relations) }, builds)),
-    ...(await verifyAggregateRows(own, query, identifier, isToCheck, warehouse)),
+    ...(await verifyAggregateRows(own, query, names, isToCheck, warehouse)),
     ...(await verifyGroupings(own, warehouse, isToCheck)),
     ...(await verifyQueries(own, warehouse, isToCheck, progress)),
   ]);

@@ -10,13 +10,13 @@ import { DatabaseUnreachable, loadMetrics, type Warehouse } from "@routewright/r
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { parseColumnType } from "../catalogue/column-types/column-type.js";
 import { list, sentence } from "../manifest/strings.js";
-import { type Mismatch, mismatchAt, type RunQuery } from "./relations.js";
+import { type Mismatch, mismatchAt, type RunQuery, type SqlNames } from "./relations.js";
 
 /** What aggregates need of rows: no duplicates where they are joined, and every period in a time spine. */
 export async function verifyAggregateRows(
   { entries }: Catalogue,
   query: RunQuery,
-  quote: (name: string) => string,
+  names: SqlNames,
   isToCheck: (entry: CatalogueEntry) => boolean,
   warehouse: Pick<Warehouse, "columns">,
 ): Promise<readonly Mismatch[]> {
@@ -28,10 +28,10 @@ export async function verifyAggregateRows(
     for (const fact of aggregate.facts)
       for (const { to, on } of fact.joins)
         differences.push(
-          ...(await verifyJoin({ entry, aggregate, to, keys: on.map(([, key]) => key) }, ask, quote)),
+          ...(await verifyJoin({ entry, aggregate, to, keys: on.map(([, key]) => key) }, ask, names)),
         );
     for (const spine of aggregate.spines)
-      differences.push(...(await verifySpine({ entry, aggregate, spine }, ask, quote)));
+      differences.push(...(await verifySpine({ entry, aggregate, spine }, ask, names)));
   }
   return differences;
 }
@@ -60,15 +60,16 @@ interface Joined {
 async function verifyJoin(
   { entry, aggregate, to, keys }: Joined,
   ask: Ask,
-  quote: (name: string) => string,
+  names: SqlNames,
 ): Promise<readonly Mismatch[]> {
   const relation = aggregate.relations.find(({ name }) => name === to);
   if (relation === undefined) return [];
-  const values = keys.map((key) => valueText(relation, key, quote));
+  const values = keys.map((key) => valueText(relation, key, names));
   const all = values.join(", ");
+  const { quote, own, above } = names;
   const set = values.map((value) => `${value} IS NOT NULL`).join(" AND ");
-  const keyed = `SELECT 1 AS one FROM ${relation.relation.map(quote).join(".")} AS s WHERE ${set} GROUP BY ${all} HAVING count(*) > 1`;
-  const [row] = await ask(`SELECT count(*) AS found FROM (${keyed}) AS d`);
+  const keyed = `SELECT 1 AS one FROM ${relation.relation.map(quote).join(".")} AS s WHERE ${set} GROUP BY ${all} HAVING ${own}count(*) ${above} 1`;
+  const [row] = await ask(`SELECT ${own}count(*) AS found FROM (${keyed}) AS d`);
   const found = Number(row?.["found"] ?? 0);
   if (found === 0) return [];
   return mismatchAt(
@@ -79,7 +80,7 @@ async function verifyJoin(
   );
 }
 
-function valueText({ values }: AggregateRelation, name: string, quote: (name: string) => string): string {
+function valueText({ values }: AggregateRelation, name: string, { quote }: SqlNames): string {
   const value = values.find((each) => each.name === name);
   if (value === undefined) return quote(name);
   return "column" in value ? `s.${quote(value.column)}` : `(${value.sql})`;
@@ -94,13 +95,14 @@ interface Spine {
 async function verifySpine(
   { entry, aggregate, spine }: Spine,
   ask: Ask,
-  quote: (name: string) => string,
+  names: SqlNames,
 ): Promise<readonly Mismatch[]> {
   const relation = aggregate.relations.find(({ name }) => name === spine.relation);
   if (relation === undefined) return [];
-  const value = valueText(relation, spine.value, quote);
+  const { quote, own } = names;
+  const value = valueText(relation, spine.value, names);
   const [row] = await ask(
-    `SELECT count(DISTINCT ${value}) AS found, CAST(min(${value}) AS text) AS first, CAST(max(${value}) AS text) AS last FROM ${relation.relation.map(quote).join(".")} AS s`,
+    `SELECT ${own}count(DISTINCT ${value}) AS found, CAST(${own}min(${value}) AS ${own}text) AS first, CAST(${own}max(${value}) AS ${own}text) AS last FROM ${relation.relation.map(quote).join(".")} AS s`,
   );
   const found = Number(row?.["found"] ?? 0);
   const name = relation.relation.join(".");

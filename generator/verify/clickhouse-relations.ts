@@ -1,5 +1,5 @@
 import { type ClickhouseAddress, messageOf } from "@routewright/runtime/model";
-import type { LiveColumn, LiveRelation, ReadRelations, RunQuery } from "./relations.js";
+import type { LiveColumn, LiveRelation, ReadRelations, RunQuery, SqlNames } from "./relations.js";
 
 const TIMEOUT_MS = 30_000;
 
@@ -109,6 +109,8 @@ function liveRelation([schema, name, view, columns]: SystemColumn): LiveRelation
 export function clickhouseIdentifier(name: string): string {
   return `"${name.replace(/[\\"]/g, "\\$&")}"`;
 }
+
+export const CLICKHOUSE_NAMES: SqlNames = { quote: clickhouseIdentifier, own: "", above: ">" };
 
 /** Runs a statement with the role's own settings. */
 export function clickhouseQuery(address: ClickhouseAddress): RunQuery {

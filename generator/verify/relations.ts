@@ -121,6 +121,23 @@ export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+/** How a database names what is its own in a statement that reads the project's relations. */
+export interface SqlNames {
+  /** Makes an SQL identifier of a name. */
+  readonly quote: (name: string) => string;
+  /** In front of a function or a type of its own. */
+  readonly own: string;
+  /** Its operator of numbers. */
+  readonly above: string;
+}
+
+/** Whatever the role's `search_path` finds first (`runtime/warehouse/postgres/names.ts`). */
+export const POSTGRES_NAMES: SqlNames = {
+  quote: identifier,
+  own: "pg_catalog.",
+  above: "OPERATOR(pg_catalog.>)",
+};
+
 /** Reads relations from the system tables of a database. */
 export type ReadRelations = (relations: readonly Endpoint["relation"][]) => Promise<readonly LiveRelation[]>;
 
@@ -292,12 +309,12 @@ const READ_ROWS = 1_000_000;
 
 /**
  * Looks for duplicates under the keys that pages by cursor rely on. A dbt test proves a key when it runs; a ClickHouse table enforces
- * none, and a `ReplacingMergeTree` has duplicates until it merges. `quote`: makes an SQL identifier of a name.
+ * none, and a `ReplacingMergeTree` has duplicates until it merges.
  */
 export async function verifyKeys(
   { entries }: Catalogue,
   query: RunQuery,
-  quote: (name: string) => string,
+  { quote, own, above }: SqlNames,
   isToCheck: (entry: CatalogueEntry) => boolean,
 ): Promise<readonly Mismatch[]> {
   const differences: Mismatch[] = [];
@@ -306,7 +323,7 @@ export async function verifyKeys(
     if (key.length === 0 || !isToCheck(entry)) continue;
     const columns = key.map(quote).join(", ");
     const rows = `SELECT ${columns} FROM ${relation.map(quote).join(".")} LIMIT ${String(READ_ROWS)}`;
-    const duplicates = `SELECT 1 AS found FROM (${rows}) AS r GROUP BY ${columns} HAVING count(*) > 1 LIMIT 1`;
+    const duplicates = `SELECT 1 AS found FROM (${rows}) AS r GROUP BY ${columns} HAVING ${own}count(*) ${above} 1 LIMIT 1`;
     if ((await query(duplicates)).length > 0) differences.push(...duplicateKey(entry, key));
   }
   return differences;

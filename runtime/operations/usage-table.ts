@@ -137,17 +137,31 @@ export class UsageTable {
   async add(rows: readonly UsageRow[]): Promise<void> {
     const values = [JSON.stringify(rows.map(storable))];
     try {
-      await this.#pool.query(ADD, values);
+      await this.query(ADD, values);
     } catch (error) {
       if (!isMissing(error)) throw error;
-      await this.#pool.query(CREATE);
-      await this.#pool.query(ADD, values);
+      await this.query(CREATE, []);
+      await this.query(ADD, values);
     }
   }
 
-  /** Rows of a query. Rejects when the database fails. */
+  /**
+   * Rows of a statement, in a transaction in which its names are PostgreSQL's own, whatever the role's `search_path` is: a pooler
+   * gives the session to others. Rejects when the database fails.
+   */
   async query<Row extends object>(text: string, values: readonly unknown[]): Promise<readonly Row[]> {
-    return (await this.#pool.query<Row>(text, [...values])).rows;
+    const client = await this.#pool.connect();
+    try {
+      await client.query("BEGIN; SET LOCAL search_path = pg_catalog");
+      const { rows } = await client.query<Row>(text, [...values]);
+      await client.query("COMMIT");
+      client.release();
+      return rows;
+    } catch (error) {
+      const isUsable = error instanceof pg.DatabaseError && (await isRolledBack(client));
+      client.release(!isUsable);
+      throw error;
+    }
   }
 
   /** The role of the connection, as an SQL identifier; `<role>` where the database does not say it. */
@@ -160,6 +174,12 @@ export class UsageTable {
     return this.#pool.end();
   }
 }
+
+const isRolledBack = (client: pg.PoolClient): Promise<boolean> =>
+  client.query("ROLLBACK").then(
+    () => true,
+    () => false,
+  );
 
 /** PostgreSQL stores neither U+0000 nor lone surrogates: one such name would refuse all rows. */
 function storable(row: UsageRow): object {

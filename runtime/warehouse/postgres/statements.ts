@@ -240,12 +240,16 @@ export class StatementBatch implements pg.Submittable {
 
   /**
    * Whether PostgreSQL refuses a plan that it made before, of columns, relations or functions that have changed since, or that a
-   * pooler has given to another session.
+   * pooler has given to another session. What one change refuses of a session, it refuses of its other statements: all are prepared
+   * again, so that a change repeats one of them.
    */
   #refusesPlan({ prepared }: WireQuery, error: Error): boolean {
     if (prepared === null || !isPlanRefusal(error)) return false;
-    this.#connection.client.forget(prepared.name);
-    return this.#parsed?.prepared !== prepared;
+    const { client } = this.#connection;
+    const isOlder = this.#parsed?.prepared !== prepared;
+    if (isOlder) client.forgetAll();
+    else client.forget(prepared.name);
+    return isOlder;
   }
 
   /** Whether the session has ended before it took the query, such as one that was idle for too long: its last words may be lost. */

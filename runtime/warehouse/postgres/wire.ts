@@ -213,6 +213,11 @@ export class WireClient extends PostgresClient {
   forget(name: string): void {
     Reflect.deleteProperty(this.#pg.parsedStatements, name);
   }
+
+  /** As `forget`, of all statements of the session. */
+  forgetAll(): void {
+    for (const name of Object.keys(this.#pg.parsedStatements)) this.forget(name);
+  }
 }
 
 const NO_HOOK =

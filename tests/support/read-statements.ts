@@ -1,0 +1,82 @@
+/**
+ * Reads every statement that a connection of the product sends to PostgreSQL while a test file runs: none has a name that the role's
+ * `search_path` decides (`runtime/warehouse/postgres/names.ts`). The ramp sets its sessions' path, and so may others.
+ */
+import pg from "pg";
+import { afterAll, expect } from "vitest";
+import { unqualifiedNames } from "./unqualified-names.js";
+
+interface Reading {
+  /** What was found, by statement; of each only once. */
+  readonly found: Map<string, readonly string[]>;
+  /** Bounded by the forms of statements that the suite sends. */
+  readonly read: Set<string>;
+}
+
+interface Sends {
+  startup(config: { readonly application_name?: string }): unknown;
+  query(text: string): unknown;
+  parse(query: { readonly text: string }): unknown;
+}
+
+const OF_THE_PRODUCT = /^routewright(?: health| usage| ddl)?$/;
+
+/**
+ * Suites whose semantic models and metrics have SQL of the project, which is read by the role's path: of these, statements of groups
+ * are not judged. `tests/warehouse/postgres/search-path.test.ts` sends 300 of them along a hostile path.
+ */
+const WITH_PROJECT_SQL = /tests\/(aggregates|verify\/aggregates)\b|search-path\.test/;
+const OF_GROUPS = / AS "(g\d|s\d|expression)/;
+
+/** Suites whose statements are read. `READ_STATEMENTS=all`: all, also those that send their own through the product's connections. */
+const READ =
+  /tests\/(request|system|verify|operations\/usage|warehouse\/(rows-as-bytes|contract|against-sql|postgres\.test|postgres\/(every-filter|changed-columns|random-changes)))/;
+
+/** Test files share the modules of their worker. */
+const shared = globalThis as { readStatements?: Reading };
+
+function readStatements(): Reading {
+  const reading: Reading = { found: new Map(), read: new Set() };
+  const { prototype } = (pg as unknown as { readonly Connection: { readonly prototype: Sends } }).Connection;
+  const { startup, query, parse } = prototype;
+  /** Connections of the product, and whether they have set their own path up to the end of the transaction. */
+  const ownPath = new WeakMap<object, boolean>();
+  const read = (connection: object, text: string): void => {
+    const hasPath = ownPath.get(connection);
+    if (hasPath === undefined) return;
+    if (/search_path/.test(text)) ownPath.set(connection, true);
+    else if (/^\s*(COMMIT|ROLLBACK)/i.test(text)) ownPath.set(connection, false);
+    else if (!hasPath && !reading.read.has(text)) {
+      reading.read.add(text);
+      const names = unqualifiedNames(text);
+      if (names.length > 0) reading.found.set(text, names);
+    }
+  };
+  prototype.startup = function (this: object, config) {
+    if (OF_THE_PRODUCT.test(config.application_name ?? "")) ownPath.set(this, false);
+    return startup.call(this, config);
+  };
+  prototype.query = function (this: object, text) {
+    read(this, text);
+    return query.call(this, text);
+  };
+  prototype.parse = function (this: object, statement) {
+    read(this, statement.text);
+    return parse.call(this, statement);
+  };
+  return reading;
+}
+
+const reading = (shared.readStatements ??= readStatements());
+
+afterAll(() => {
+  const { testPath = "" } = expect.getState();
+  const isRead = READ.test(testPath) || process.env["READ_STATEMENTS"] === "all";
+  const hasProjectSql = WITH_PROJECT_SQL.test(testPath);
+  const found = [...reading.found]
+    .filter(([statement]) => !hasProjectSql || !OF_GROUPS.test(statement))
+    .map(([statement, names]) => ({ names, statement }));
+  reading.found.clear();
+  if (!isRead) return;
+  expect(found.slice(0, 10), "statements with names that the search_path decides").toEqual([]);
+});
