@@ -152,6 +152,15 @@ function addIntent({ add }: Group): void {
     .requiredOption(...INTENT)
     .option("--amount <amount>", "in the source currency; default: what is left")
     .requiredOption("--note <text>", "why; a repeated note is the same refund");
+  add(
+    "cancel-refund",
+    "cancel a refund, at its provider too where it is sent; a running server does it",
+    `${example} --refund ${EXAMPLE_ID}`,
+    ({ ramp, database }, flags) => ramp.cancelRefund(database, text(flags, "intent"), text(flags, "refund")),
+  )
+    .requiredOption(...INTENT)
+    .requiredOption("--refund <id>", "the refund, as `ramp intent show` lists it")
+    .requiredOption(...NOTE);
 }
 
 /** `routewright ramp audit`: who changed what, when and why. */

@@ -18,7 +18,13 @@ import {
   deleteExternalAccount,
   getExternalAccounts,
 } from "./routes/external-accounts.js";
-import { cancelProjectIntent, refundProjectIntent, resolveProjectIntent } from "./routes/project-intents.js";
+import {
+  cancelProjectIntent,
+  cancelRefund,
+  getRefunds,
+  refundProjectIntent,
+  resolveProjectIntent,
+} from "./routes/project-intents.js";
 import { getDeliveries, getEvent, getEvents, replayDeliveries } from "./routes/events.js";
 import {
   changeWebhook,
@@ -60,6 +66,8 @@ export const ROUTES: readonly ApiRoute[] = [
   getProjectIntent,
   cancelProjectIntent,
   refundProjectIntent,
+  getRefunds,
+  cancelRefund,
   resolveProjectIntent,
   createExternalAccounts,
   getExternalAccounts,

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Violation } from "../core/json-schema.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
 import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/transaction.js";
 import { REVOKE_TOKENS } from "../sign-in/customer-token.js";
@@ -15,18 +16,45 @@ export async function eraseCustomer(tx: ProjectTransaction, id: string): Promise
     [id],
   );
   if (customer === null) return rampError("NOT_FOUND");
-  const open = await tx.row(
-    `SELECT FROM ramp.intents i WHERE ${ofProject("i")} AND customer_id = $1 AND (NOT is_ended OR EXISTS (
-       SELECT FROM ramp.refund_requests r WHERE r.project_id = i.project_id AND r.intent_id = i.id AND r.state = 'REQUESTED')) LIMIT 1`,
-    [id],
-  );
-  if (open !== null) return rampError("CUSTOMER_HAS_OPEN_INTENTS");
+  const open = await tx.rows<OpenPart>(OPEN, [id, MOST_NAMED]);
+  if (open.length > 0) return rampError("CUSTOMER_HAS_OPEN_INTENTS", { details: open.map(howToClose) });
   const nameless = randomUUID();
   for (const statement of HAND_OVER) tx.write(statement, [id, nameless]);
   await forgetEvents(tx, nameless);
   for (const statement of FORGET_DETAILS) tx.write(statement, [nameless]);
   for (const statement of FORGET_CUSTOMER) tx.write(statement, [id]);
   return null;
+}
+
+/** Each is closed by itself: who sees so many closes them by the list of intents. */
+const MOST_NAMED = 20;
+
+/** What keeps a customer from being erased: an intent that has not ended, or a refund that has not been answered. */
+interface OpenPart {
+  readonly intentId: string;
+  readonly refundId: string | null;
+  readonly state: string;
+  readonly isSent: boolean;
+}
+
+/** The open intents and refunds of the customer `$1`, oldest first, at most `$2`. */
+const OPEN = `SELECT i.id AS "intentId", r.id AS "refundId", COALESCE(r.state, i.status) AS state, r.sent_at IS NOT NULL AS "isSent"
+  FROM ramp.intents i LEFT JOIN ramp.refund_requests r ON r.project_id = i.project_id AND r.intent_id = i.id AND r.state = 'REQUESTED'
+  WHERE ${ofProject("i")} AND i.customer_id = $1 AND (NOT i.is_ended OR r.id IS NOT NULL) ORDER BY i.created_at, r.created_at LIMIT $2`;
+
+function howToClose({ intentId, refundId, state, isSent }: OpenPart): Violation {
+  const path = `/v1/intents/${intentId}`;
+  if (refundId === null && state === "AMOUNT_MISMATCH")
+    return { path, message: `is ${state}: record how it ended with POST ${path}/resolve` };
+  if (refundId === null)
+    return { path, message: `is ${state}: cancel it with POST ${path}/cancel, or wait for its end` };
+  const refund = `${path}/refunds/${refundId}`;
+  const cancel = `cancel it with POST ${refund}/cancel`;
+  if (!isSent) return { path: refund, message: `is ${state} and not sent: ${cancel}` };
+  return {
+    path: refund,
+    message: `is ${state} and sent: wait for the provider, or ${cancel} where the provider offers it; once the intent needs attention, POST ${path}/resolve ends it`,
+  };
 }
 
 /** Moves the intents of the customer `$1` to the nameless one `$2`. */
@@ -42,7 +70,7 @@ const HAND_OVER = [
 
 const OF_NAMELESS = `intent_id IN (SELECT id FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1)`;
 /** Refunds, as stored, without the words of their reasons. */
-const WITHOUT_REASONS = `COALESCE((SELECT jsonb_agg(r || '{"reason": ""}'::jsonb) FROM jsonb_array_elements(refunds) r), '[]')`;
+const WITHOUT_REASONS = `COALESCE((SELECT jsonb_agg((r || '{"reason": ""}'::jsonb) - 'failureReason') FROM jsonb_array_elements(refunds) r), '[]')`;
 
 /** What of the intents of the nameless customer `$1` tells of a person; amounts, states, receipts and postings stay. */
 const FORGET_DETAILS = [
@@ -51,7 +79,7 @@ const FORGET_DETAILS = [
   `UPDATE ramp.transactions SET instructions = '[]', order_body = NULL, refunds = ${WITHOUT_REASONS},
      failure_reason = CASE WHEN failure_reason IS NOT NULL THEN 'Erased.' END,
      refusal_reason = CASE WHEN refusal_reason IS NOT NULL THEN 'Erased.' END WHERE ${OF_PROJECT} AND ${OF_NAMELESS}`,
-  `UPDATE ramp.refund_requests SET reason = '' WHERE ${OF_PROJECT} AND ${OF_NAMELESS}`,
+  `UPDATE ramp.refund_requests SET reason = '', failure_reason = CASE WHEN failure_reason IS NOT NULL THEN 'Erased.' END WHERE ${OF_PROJECT} AND ${OF_NAMELESS}`,
   `DELETE FROM ramp.idempotency_claims WHERE ${OF_PROJECT} AND resource_id IN
      (SELECT id::text FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1)`,
 ] as const;

@@ -18,6 +18,7 @@ import {
   REQUIREMENT_STATUSES,
   TRANSACTION_STATUSES,
 } from "../intents/intent.js";
+import { REFUND_STATUSES } from "../intents/refund.js";
 import { Fees, Receipt, Refund } from "../providers/protocol.js";
 import type { EventType } from "../webhooks/events.js";
 
@@ -68,6 +69,17 @@ export const EVENT_DATA: Readonly<Record<EventType, Schema>> = {
   "transaction.updated": openRecord(
     { ...OF_INTENT, transactionId: Id, status: oneOf(TRANSACTION_STATUSES), failureReason: FailureReason },
     { refunds: listOf(Refund) },
+  ),
+  "refund.updated": openRecord(
+    {
+      ...OF_INTENT,
+      refundId: Id,
+      status: oneOf(REFUND_STATUSES),
+      origin: oneOf(["REQUEST", "PROVIDER"]),
+      amount: text,
+      reason: text,
+    },
+    { providerRefundId: described("The provider's own id of it.", text), failureReason: text },
   ),
   "intent.attention": openRecord({ ...OF_INTENT, reasons: listOf(oneOf(ATTENTION_REASONS)) }),
   "webhook.exhausted": openRecord({ ...OF_WEBHOOK, eventId: Id, lastResult: text }),

@@ -17,6 +17,7 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
   quoteId: id(4),
   intentId: id(5),
   onboardingId: id(5),
+  refundId: id(7),
   webhookId: id(8),
   eventId: id(9),
   starting_after: id(5),

@@ -9,6 +9,8 @@ import {
   awaitsCompliance,
   isTerminal,
 } from "../intents/intent.js";
+import type { IntentRefund } from "../intents/refund.js";
+import type { RefundView } from "./refund-schema.js";
 import { pageUrl } from "../hosted-pages/link.js";
 import { hasPaymentPage, isElsewhere, withReturn } from "../hosted-pages/stage.js";
 import { isUuid } from "../database/id.js";
@@ -49,6 +51,17 @@ export function projectIntentView(ramp: RampContext, intent: Intent): ProjectInt
     ...intentEnvelope(ramp, intent),
     customerId,
     ...(needsAttention(attention) && { attention: attentionView(intent) }),
+  };
+}
+
+export function refundView({ id: intentId, src }: Intent, refund: IntentRefund): RefundView {
+  const { id, status, origin, reason, createdAt, updatedAt, providerId, failureReason } = refund;
+  return {
+    ...{ id, intentId, amount: refund.listedAmount ?? refund.amount, currencyCode: src.currencyCode },
+    ...{ status, origin, reason, createdAt, updatedAt },
+    ...(providerId !== null && providerId !== id && { providerRefundId: providerId }),
+    ...(failureReason !== null && { failureReason }),
+    ...(refund.isCancelRequested && { cancelRequested: true }),
   };
 }
 

@@ -22,6 +22,8 @@ import { UNAVAILABLE_REASONS } from "../providers/quotes.js";
 import { EVENT_TYPES } from "../webhooks/events.js";
 import { Fees, Instruction, Receipt, Refund } from "../providers/protocol.js";
 
+export { RefundView } from "./refund-schema.js";
+
 /** Schemas of all answers: they type the views, and they are the OpenAPI document's. */
 
 const Uuid = textOf({ format: "uuid" });
@@ -162,13 +164,6 @@ export const ProjectIntentView = extended(
   { $id: "ProjectIntent" },
 );
 export type ProjectIntentView = ValueOf<typeof ProjectIntentView>;
-
-export const RefundView = openRecord({
-  id: Uuid,
-  intentId: Uuid,
-  amount: text,
-  status: oneOf(["REQUESTED", "ACCEPTED", "REFUSED"]),
-});
 
 export const QuoteView = openRecord(
   {

@@ -78,6 +78,10 @@ export const RAMP_ERRORS = {
     "The payment cannot be refunded.",
     "a refund of a payment that is not `SUCCESS`, of more than is left, or at a provider that offers none; the message says which",
   ),
+  REFUND_NOT_CANCELLABLE: badRequest(
+    "The refund cannot be cancelled.",
+    "a refund is cancelled that has ended, or that was sent to a provider that cancels none; the message says which",
+  ),
   NOT_RESOLVABLE: badRequest(
     "The intent needs no attention.",
     "an intent without `attention` is resolved, or one without a transaction as completed",
@@ -116,8 +120,8 @@ export const RAMP_ERRORS = {
     "a request with the same key is still in progress after five seconds",
   ),
   CUSTOMER_HAS_OPEN_INTENTS: conflict(
-    "The customer has intents that have not ended. Cancel them, or wait for their end and for their refunds.",
-    "a customer with open intents, or with a refund that the provider has not answered, is deleted",
+    "The customer has open intents or refunds. `details` names each and says how to close it.",
+    "a customer with open intents, or with a refund that the provider has not answered, is deleted; `details` says how to close each",
   ),
   CUSTOMER_ID_CONFLICT: conflict(
     "The id belongs to another customer. Use your own id of the customer.",

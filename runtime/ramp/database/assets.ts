@@ -129,7 +129,7 @@ const RESCALE = [
    WHERE ${OF_INTENT} AND $1 IN (i.src_currency, i.dest_currency) AND receipt ? 'fees'`,
   `UPDATE ramp.transactions t SET refunds = (SELECT jsonb_agg(r || ${amountText("amount", "r ->> 'amount'")}) FROM jsonb_array_elements(refunds) r)
    FROM ramp.intents i WHERE ${OF_INTENT} AND i.src_currency = $1 AND jsonb_array_length(refunds) > 0`,
-  `UPDATE ramp.refund_requests t SET amount = ${scaled("amount")} FROM ramp.intents i WHERE ${OF_INTENT} AND i.src_currency = $1`,
+  `UPDATE ramp.refund_requests t SET amount = ${scaled("amount")}, listed_amount = ${scaled("listed_amount")} FROM ramp.intents i WHERE ${OF_INTENT} AND i.src_currency = $1`,
 ] as const;
 
 /** Gives stored amounts of a currency its new decimals. Postings are values, and are never changed. */

@@ -65,6 +65,13 @@ export function refundIdOf(intentId: string, reason: string): string {
   return uuidV5(intentId, `refund ${reason}`);
 }
 
+/** The id of a refund that the provider made alone: its own where it is a uuid, such as that of an order that a restore lost. */
+export function providerRefundIdOf(intentId: string, providerId: string): string {
+  return isUuid(providerId)
+    ? providerId.toLowerCase()
+    : uuidV5(intentId, `refund of the provider ${providerId}`);
+}
+
 /** A uuid of version 5 (RFC 9562 §5.5): of a name under the uuid of its namespace. */
 function uuidV5(namespace: string, name: string): string {
   const space = Buffer.from(namespace.replaceAll("-", ""), "hex");

@@ -32,7 +32,22 @@ const RIGHTS: readonly (readonly [table: string, rights: readonly Right[], colum
   ["webhook_endpoints", WRITES],
   ["webhook_deliveries", WRITES],
   ["refund_requests", ["SELECT"]],
-  ["refund_requests", ["UPDATE"], ["state"]],
+  [
+    "refund_requests",
+    ["INSERT"],
+    [
+      ...["id", "intent_id", "amount", "reason", "state", "origin", "provider_id", "listed_amount"],
+      ...["failure_reason", "created_at", "updated_at"],
+    ],
+  ],
+  [
+    "refund_requests",
+    ["UPDATE"],
+    [
+      ...["state", "provider_id", "listed_amount", "matched_by_amount", "failure_reason"],
+      ...["sent_at", "cancel_requested_at", "updated_at"],
+    ],
+  ],
   ["postings", ["SELECT"]],
   [
     "postings",

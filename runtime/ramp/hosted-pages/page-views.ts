@@ -1,4 +1,5 @@
 import type { Intent } from "../intents/intent.js";
+import { refundLines } from "./refund-lines.js";
 import { redirectUrlOf, type Stage, type StageOutcome, withReturn } from "./stage.js";
 import { errorSummary, fieldsOf, fieldViews, type FormState, humanize } from "./requirement-form.js";
 import { type Html, html, type Layout } from "./layout.js";
@@ -208,6 +209,7 @@ function movement({ intent, currencies }: PageContext, deadline: string | null =
       </dd>
     </div>
     ${feeLine(intent, currencies)}
+    ${refundLines(intent, (sum) => `${formatAmount(sum.toFixed(src.decimals))} ${named(src)}`)}
     ${
       target === null
         ? null

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ProjectTransaction } from "../database/transaction.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
-import type { Execution, Onboarding, ProviderRequirement } from "../providers/protocol.js";
+import type { Execution, Onboarding, ProviderRequirement, Refund } from "../providers/protocol.js";
+import { applyRefunds } from "./apply-refunds.js";
 import { attentionAfter, suspended } from "./attention.js";
 import { bookReport, isDelivered } from "./book.js";
 import type { Price } from "../providers/quotes.js";
@@ -144,7 +145,8 @@ export function applyExecution(tx: ProjectTransaction, intent: Intent, reported:
   const details = detailsOf(intent, intent.transaction, reported);
   const { paymentDueAt } = details;
   const isAwaited = reported.status === "AWAITING_FUNDS" && paymentDueAt != null;
-  let current = bookReport(tx, isAwaited ? extendExpiry(tx, intent, paymentDueAt) : intent, reported);
+  const awaited = isAwaited ? extendExpiry(tx, intent, paymentDueAt) : intent;
+  let current = bookReport(tx, applyRefunds(tx, awaited, reported), reported);
   for (const status of EXECUTION_PATH[reported.status])
     current = moveTransaction(tx, current, { ...details, status }, reported);
   if (current.transaction === intent.transaction) current = updateDetails(tx, current, details);
@@ -165,9 +167,12 @@ function detailsOf(intent: Intent, known: Transaction, reported: CheckedExecutio
     instructions: instructions.length > 0 && !isErased(intent) ? instructions : known.instructions,
     paymentDueAt: paymentDueAt === undefined ? known.paymentDueAt : new Date(paymentDueAt),
     receipt: receipt ?? known.receipt,
-    refunds:
-      refunds?.map((refund) => (isErased(intent) ? { ...refund, reason: "" } : refund)) ?? known.refunds,
+    refunds: refunds?.map((refund) => (isErased(intent) ? withoutWords(refund) : refund)) ?? known.refunds,
   };
+}
+
+function withoutWords(refund: Refund): Refund {
+  return { ...refund, reason: "", ...("failureReason" in refund && { failureReason: null }) };
 }
 
 function moveTransaction(

@@ -3,13 +3,14 @@ import type { Backlog } from "../core/ramp-metrics.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import type { OperatorTransaction } from "../database/transaction.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
-import { isDelivered, missingRefunds } from "./book.js";
+import { isDelivered } from "./book.js";
 import { type Attention, type AttentionReason, type Intent, needsAttention } from "./intent.js";
 import { SUSPENSE_REASONS, total } from "./journal.js";
+import { isOverdue, REFUND_LISTED_DAYS, refundAmount } from "./refund.js";
 import { isPaid } from "./reported.js";
 
 /** Reasons that no look-up clears. */
-const UNTIL_RESOLVED = ["REFUND_REFUSED"] as const satisfies readonly AttentionReason[];
+const UNTIL_RESOLVED = ["REFUND_REFUSED", "REFUND_MATCHED"] as const satisfies readonly AttentionReason[];
 
 /** What needs attention after a provider's answer about an order; what the operator has acknowledged needs none again. */
 export function attentionAfter(intent: Intent, reported: CheckedExecution): Attention {
@@ -18,7 +19,7 @@ export function attentionAfter(intent: Intent, reported: CheckedExecution): Atte
   const isUnpayable = instructionProblem !== null && transaction?.instructions.length === 0;
   const seen: Partial<Record<AttentionReason, string | null | undefined>> = {
     AMOUNT_MISMATCH: receiptProblem,
-    REFUND_MISMATCH: refundProblem ?? missingRefunds(intent),
+    REFUND_MISMATCH: refundProblem ?? wrongRefunds(intent),
     RECEIPT_MISSING:
       isPaid(reported) && !isDelivered(intent) && receiptProblem === null ? "no amount received" : null,
     INVALID_INSTRUCTIONS: isUnpayable ? instructionProblem : null,
@@ -28,6 +29,18 @@ export function attentionAfter(intent: Intent, reported: CheckedExecution): Atte
   };
   // Why a receipt cannot be read says more than the amount that it leaves in suspense.
   return { ...suspended(intent), ...unacknowledged(intent, seen) };
+}
+
+/** Refunds that the provider should have decided, and those of another amount than was asked for. */
+function wrongRefunds({ refunds, readAt }: Intent): string | null {
+  const wrong = refunds.flatMap((refund) => {
+    const { id, amount, status, origin } = refund;
+    if (isOverdue(refund, readAt))
+      return [`${id} of ${amount} is PENDING after ${String(REFUND_LISTED_DAYS)} days`];
+    const isOther = origin === "REQUEST" && status === "SUCCEEDED" && !refundAmount(refund).eq(amount);
+    return isOther ? [`${id} of ${amount} is listed as ${refundAmount(refund).toFixed()}`] : [];
+  });
+  return wrong.length === 0 ? null : wrong.join("; ");
 }
 
 /** The reasons that have something to say and that the operator has not acknowledged. */

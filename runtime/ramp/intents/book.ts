@@ -14,15 +14,8 @@ import {
   type PostingKind,
   total,
 } from "./journal.js";
-import {
-  chargebackOf,
-  isOpen,
-  REFUND,
-  refundAbout,
-  type Reported,
-  reportedLines,
-  sumOf,
-} from "./reported.js";
+import { chargebackOf, isOpen, REFUND, type Reported, reportedLines, sumOf } from "./reported.js";
+import { isOpenRefund, refundAmount } from "./refund.js";
 
 /** What the ramp posts about an intent (runtime/ramp/docs/finance.md, The journal). Each function returns the intent with its new balances. */
 
@@ -174,26 +167,13 @@ export function isSentUnknown({ balances, transaction }: Intent): boolean {
   return isMismatched && transaction?.receipt?.amountSent === undefined;
 }
 
-/** What is left of the payment to refund. */
-export function leftToRefund({ balances, refundRequests }: Intent): Big {
+/** What is left of the payment to refund: what neither went back nor is on its way. */
+export function leftToRefund({ balances, refunds }: Intent): Big {
   const held = total(balances, { account: "provider", about: "payment" });
   const gone = total(balances, { account: "provider", aboutStartsWith: REFUND }).plus(
     total(balances, { account: "provider", about: "chargeback" }),
   );
-  const isPosted = (id: string): boolean =>
-    !total(balances, { account: "provider", about: refundAbout(id) }).eq(0);
-  const requested = refundRequests
-    .filter(({ id, state }) => state !== "REFUSED" && !isPosted(id))
-    .map(({ amount }) => new Big(amount));
-  return held.plus(gone).minus(sumOf(requested));
-}
-
-/** What the provider has accepted to refund, and less than it lists; null: it lists it all. */
-export function missingRefunds({ balances, refundRequests }: Intent): string | null {
-  const accepted = refundRequests.filter(({ state }) => state === "ACCEPTED");
-  const wanted = sumOf(accepted.map(({ amount }) => new Big(amount)));
-  const listed = total(balances, { account: "provider", aboutStartsWith: REFUND }).neg();
-  return listed.lt(wanted) ? `${wanted.toFixed()} accepted, ${listed.toFixed()} listed` : null;
+  return held.plus(gone).minus(sumOf(refunds.filter(isOpenRefund).map(refundAmount)));
 }
 
 function booked(tx: ProjectTransaction, intent: Intent, entry: Entry): Intent {

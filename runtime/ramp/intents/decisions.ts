@@ -5,14 +5,9 @@ import { refundIdOf } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
 import { REPORTED_OPEN, REPORTED_PAID } from "./attention.js";
 import { bookResolution, isSentUnknown, leftToRefund } from "./book.js";
-import {
-  type Attention,
-  type Intent,
-  isErased,
-  isTerminal,
-  needsAttention,
-  type RefundRequest,
-} from "./intent.js";
+import { type Attention, type Intent, isErased, isTerminal, needsAttention } from "./intent.js";
+import { changeRefund, closeRefunds, recordRefund } from "./apply-refunds.js";
+import { type IntentRefund, isOpenRefund, isOverdue } from "./refund.js";
 import { total } from "./journal.js";
 import { requestCancel } from "./intent-rows.js";
 import { moveIntent, recordAttention, updateTransaction } from "./transitions.js";
@@ -44,11 +39,27 @@ export function decideEnd(
   if (!needsAttention(intent.attention)) return rampError("NOT_RESOLVABLE");
   if (as === "completed" && intent.transaction === null)
     return rampError("NOT_RESOLVABLE", { message: "The intent has no transaction: resolve it as failed." });
-  const ended = as === "completed" ? completed(tx, intent) : endedWithoutPayment(tx, intent, note);
+  const decided = closeRefunds(tx, intent, decidedRefunds(intent, as), `Resolved as ${as}.`, "silence");
+  const ended = as === "completed" ? completed(tx, decided) : endedWithoutPayment(tx, decided, note);
   const resolved = bookResolution(tx, ended, as);
   const acknowledged = { ...intent.acknowledged, ...stillReported(intent), ...intent.attention };
   recordAttention(tx, { ...resolved, attention: {}, acknowledged });
   return { ...resolved, attention: {}, acknowledged };
+}
+
+/** Reasons why nothing is heard of a refund that was sent. */
+const UNANSWERED = ["PROVIDER_FAILS", "UNKNOWN_ORDER", "INVALID_ANSWER"] as const;
+
+/** The refunds that end with a resolution: all open ones of a payment that failed; else those that the provider left unclear. */
+function decidedRefunds(
+  { refunds, attention, readAt }: Intent,
+  as: Resolution["as"],
+): readonly IntentRefund[] {
+  if (as === "failed") return refunds;
+  const isUnanswered = UNANSWERED.some((reason) => attention[reason] !== undefined);
+  return refunds.filter(
+    (refund) => isOverdue(refund, readAt) || (isUnanswered && refund.status === "REQUESTED" && refund.isSent),
+  );
 }
 
 /** What the provider keeps reporting is known: an order that had not ended as open, a payment as paid. */
@@ -102,9 +113,9 @@ export async function decideRefund(
   tx: ProjectTransaction,
   intent: Intent,
   wish: RefundWish,
-): Promise<{ readonly intent: Intent; readonly refund: RefundRequest } | RampError> {
+): Promise<{ readonly intent: Intent; readonly refund: IntentRefund } | RampError> {
   const id = refundIdOf(intent.id, wish.reason);
-  const known = intent.refundRequests.find((request) => request.id === id);
+  const known = intent.refunds.find((refund) => refund.id === id || refund.providerId === id);
   if (known && isSameAmount(wish, known)) return { intent, refund: known };
   if (known)
     return rampError("REFUND_CONFLICT", {
@@ -112,13 +123,50 @@ export async function decideRefund(
     });
   const amount = await refundableAmount(tx, intent, wish.amount);
   if (typeof amount !== "string") return amount;
-  const refund = { id, amount, reason: wordsAbout(intent, wish.reason) };
-  tx.insert("refund_requests", { intentId: intent.id, ...refund });
-  const recorded = { ...refund, state: "REQUESTED" } as const;
-  return { intent: { ...intent, refundRequests: [...intent.refundRequests, recorded] }, refund: recorded };
+  const reason = wordsAbout(intent, wish.reason);
+  tx.insert("refund_requests", {
+    intentId: intent.id,
+    id,
+    amount,
+    reason,
+    createdAt: tx.now,
+    updatedAt: tx.now,
+  });
+  const refund: IntentRefund = { ...NEW_REFUND, id, amount, reason, createdAt: tx.now, updatedAt: tx.now };
+  const recorded = recordRefund(tx, { ...intent, refunds: [...intent.refunds, refund] }, refund);
+  return { intent: recorded, refund };
 }
 
-function isSameAmount({ amount }: RefundWish, known: RefundRequest): boolean {
+const NEW_REFUND = {
+  providerId: null,
+  listedAmount: null,
+  status: "REQUESTED",
+  origin: "REQUEST",
+  failureReason: null,
+  isSent: false,
+  isCancelRequested: false,
+  isMatchedByAmount: false,
+} as const satisfies Partial<IntentRefund>;
+
+/** Cancels a refund: at once where it was not sent, else at the provider, which decides. */
+export async function decideRefundCancel(
+  tx: ProjectTransaction,
+  intent: Intent,
+  refundId: string,
+): Promise<{ readonly intent: Intent; readonly refund: IntentRefund } | RampError> {
+  const refused = (message: string): RampError => rampError("REFUND_NOT_CANCELLABLE", { message });
+  const refund = intent.refunds.find(({ id }) => id === refundId.toLowerCase());
+  if (refund === undefined) return rampError("NOT_FOUND");
+  if (!isOpenRefund(refund)) return refused(`The refund is ${refund.status}: it cannot be cancelled.`);
+  const isUnsent = refund.status === "REQUESTED" && !refund.isSent;
+  if (!isUnsent && !(await offers(tx, intent, "refundCancels")))
+    return refused(`${intent.provider} has the refund, and cancels none.`);
+  const wish = isUnsent ? ({ status: "CANCELLED" } as const) : { isCancelRequested: true };
+  const changed = changeRefund(tx, intent, { ...refund, ...wish });
+  return { intent: changed, refund: changed.refunds.find(({ id }) => id === refund.id) ?? refund };
+}
+
+function isSameAmount({ amount }: RefundWish, known: IntentRefund): boolean {
   return amount === null || (DECIMAL.test(amount) && new Big(amount).eq(known.amount));
 }
 
@@ -132,7 +180,7 @@ async function refundableAmount(
   const invalid = (message: string): RampError => rampError("INVALID_AMOUNT", { message });
   if (intent.transaction?.status !== "SUCCESS")
     return refused("Only a payment that is SUCCESS can be refunded.");
-  if (!(await offersRefunds(tx, intent))) return refused(`${intent.provider} offers no refunds.`);
+  if (!(await offers(tx, intent, "refunds"))) return refused(`${intent.provider} offers no refunds.`);
   if (isSentUnknown(intent))
     return refused(
       `${intent.provider} does not say what the source sent. Refund once its receipt does, or once you have resolved the intent.`,
@@ -148,10 +196,14 @@ async function refundableAmount(
     : read.value;
 }
 
-async function offersRefunds(tx: ProjectTransaction, { connectionId }: Intent): Promise<boolean> {
+async function offers(
+  tx: ProjectTransaction,
+  { connectionId }: Intent,
+  capability: "refunds" | "refundCancels",
+): Promise<boolean> {
   const row = await tx.row<{ offered: boolean | null }>(
-    `SELECT (capabilities -> 'refunds')::boolean AS offered FROM ramp.provider_connections WHERE ${OF_PROJECT} AND id = $1`,
-    [connectionId],
+    `SELECT (capabilities -> $2)::boolean AS offered FROM ramp.provider_connections WHERE ${OF_PROJECT} AND id = $1`,
+    [connectionId, capability],
   );
   return row?.offered === true;
 }

@@ -4,11 +4,16 @@ import type { PageRequest } from "../database/ramp-database.js";
 import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/transaction.js";
 import type { Intent, Transaction, IntentStatus } from "./intent.js";
 import { BALANCES } from "./journal.js";
+import type { IntentRefund } from "./refund.js";
 import { leaseOf, type PollingPolicy } from "./lease.js";
 import { recordStatus } from "./transitions.js";
 
 /** An intent as `SELECT` reads it: times within JSON are texts. */
-interface IntentRow extends Omit<Intent, "transaction" | "metadata"> {
+interface IntentRow extends Omit<Intent, "transaction" | "metadata" | "refunds"> {
+  readonly refunds: readonly (Omit<IntentRefund, "createdAt" | "updatedAt"> & {
+    readonly createdAt: string;
+    readonly updatedAt: string;
+  })[];
   readonly metadata: string | null;
   readonly nextChange: string;
   readonly transaction:
@@ -34,8 +39,11 @@ const SELECT = `SELECT i.id, i.project_id AS "projectId", i.customer_id AS "cust
        'attempt', r.attempt) ORDER BY r.position)
      FROM ramp.requirements r WHERE r.project_id = i.project_id AND r.intent_id = i.id), '[]') AS requirements,
     COALESCE(${BALANCES}, '[]') AS balances,
-    COALESCE((SELECT jsonb_agg(jsonb_build_object('id', q.id, 'amount', q.amount::text, 'reason', q.reason, 'state', q.state) ORDER BY q.created_at)
-     FROM ramp.refund_requests q WHERE q.project_id = i.project_id AND q.intent_id = i.id), '[]') AS "refundRequests",
+    COALESCE((SELECT jsonb_agg(jsonb_build_object('id', q.id, 'providerId', q.provider_id, 'amount', q.amount::text, 'listedAmount', q.listed_amount::text,
+       'reason', q.reason, 'status', q.state, 'origin', q.origin, 'failureReason', q.failure_reason, 'isSent', q.sent_at IS NOT NULL,
+       'isCancelRequested', q.cancel_requested_at IS NOT NULL, 'isMatchedByAmount', q.matched_by_amount, 'createdAt', q.created_at,
+       'updatedAt', q.updated_at) ORDER BY q.created_at, q.id)
+     FROM ramp.refund_requests q WHERE q.project_id = i.project_id AND q.intent_id = i.id), '[]') AS refunds,
     CASE WHEN t.id IS NOT NULL THEN json_build_object('id', t.id, 'status', t.status, 'providerReference', t.provider_reference,
       'instructions', t.instructions, 'failureReason', t.failure_reason, 'receipt', t.receipt, 'refunds', t.refunds, 'orderBody', t.order_body,
       'refusalReason', t.refusal_reason, 'paymentDueAt', t.payment_due_at, 'createdAt', t.created_at, 'updatedAt', t.updated_at) END AS transaction
@@ -135,12 +143,17 @@ export function requestCancel(tx: ProjectTransaction, intent: Intent): Intent {
  * @param now the transaction's time. When the database's clock jumps, a server learns of it a moment later, and the deadlines
  * move in between: an intent has expired only by both times.
  */
-function intentOf({ transaction, readAt, metadata, ...row }: IntentRow, now: Date): Intent {
+function intentOf({ transaction, readAt, metadata, refunds, ...row }: IntentRow, now: Date): Intent {
   const { createdAt = "", updatedAt = "", paymentDueAt = null } = transaction ?? {};
   return {
     ...row,
     metadata: metadata === null ? null : new JsonText(metadata),
     readAt: readAt < now ? readAt : now,
+    refunds: refunds.map((refund) => ({
+      ...refund,
+      createdAt: new Date(refund.createdAt),
+      updatedAt: new Date(refund.updatedAt),
+    })),
     transaction: transaction && {
       ...transaction,
       paymentDueAt: paymentDueAt === null ? null : new Date(paymentDueAt),
@@ -162,7 +175,7 @@ function initialState({ now, projectId }: ProjectTransaction, { intentLifetimeMs
     attention: {},
     acknowledged: {},
     balances: [],
-    refundRequests: [],
+    refunds: [],
     onboardingOrder: null,
     createdAt: now,
     updatedAt: now,

@@ -4,6 +4,7 @@ import type { AccountSide } from "../accounts/account-details.js";
 import type { ProjectId } from "../database/id.js";
 import type { Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
 import type { Price } from "../providers/quotes.js";
+import { type IntentRefund, openRefund } from "./refund.js";
 
 export interface Requirement {
   readonly code: string;
@@ -29,6 +30,7 @@ export interface Transaction {
   /** Until when the provider waits for the payment; null: it does not say. */
   readonly paymentDueAt: Date | null;
   readonly receipt: Receipt | null;
+  /** As the provider lists them. */
   readonly refunds: readonly Refund[];
   /** The bytes of the order; null once the customer's data is deleted. */
   readonly orderBody: string | null;
@@ -38,26 +40,12 @@ export interface Transaction {
   readonly updatedAt: Date;
 }
 
-/** A refund that an operator ordered, recorded before it is sent. */
-export interface RefundRequest {
-  readonly id: string;
-  readonly amount: string;
-  readonly reason: string;
-  readonly state: "REQUESTED" | "ACCEPTED" | "REFUSED";
-}
-
-/** The refund to send next. */
-export function openRefund({ refundRequests, transaction }: Intent): RefundRequest | undefined {
-  return transaction?.status === "SUCCESS"
-    ? refundRequests.find(({ state }) => state === "REQUESTED")
-    : undefined;
-}
-
 /** Why an intent needs the operator's attention: all reasons there are (runtime/ramp/docs/provider-protocol.md, Amounts). */
 export const ATTENTION_REASONS = [
   ...SUSPENSE_REASONS,
   "RECEIPT_MISSING",
   "REFUND_REFUSED",
+  "REFUND_MATCHED",
   "INVALID_INSTRUCTIONS",
   "CONTRADICTION",
   "REFERENCE_CHANGED",
@@ -108,7 +96,8 @@ export interface Intent {
   readonly acknowledged: Attention;
   /** The sums of its postings (journal.ts). */
   readonly balances: Balances;
-  readonly refundRequests: readonly RefundRequest[];
+  /** Asked for, or made by the provider alone; oldest first. */
+  readonly refunds: readonly IntentRefund[];
   /** Whether the provider moves no real money. */
   readonly sandbox: boolean;
   /** The bytes of the onboarding order; null once the customer's data is deleted. */
@@ -211,7 +200,10 @@ export type Step =
   | "checkExecution"
   /** The intent has expired or the customer cancels: the provider must cancel the execution first. */
   | "cancelExecution"
+  /** Record that a refund is sent, before it is. */
+  | "prepareRefund"
   | "refund"
+  | "cancelRefund"
   /** Expire, or cancel for the customer, unless the provider has an order that the database lost with a restore. */
   | "end"
   /** Nothing, until a request, a callback or the next poll. */
@@ -240,10 +232,20 @@ export function nextStep(intent: Intent, progress: Progress): Step {
     case "TRANSACTION_FAILED":
     case "EXPIRED":
     case "CANCELLED":
-      if (intent.transaction === null || progress === "answered") return "wait";
-      // Else a correction, a return or refund, or a provider that contradicts the recorded end.
-      return openRefund(intent) ? "refund" : "checkExecution";
+      // Refunds one after the other; then a correction, a return, or a provider that contradicts the recorded end.
+      return (
+        refundStep(intent) ??
+        (intent.transaction === null || progress === "answered" ? "wait" : "checkExecution")
+      );
   }
+}
+
+/** Each ends with an answer that the refund waits for no longer, so that they end. */
+function refundStep(intent: Intent): Step | null {
+  const refund = openRefund(intent);
+  if (refund === undefined) return null;
+  if (refund.isCancelRequested) return "cancelRefund";
+  return refund.isSent ? "refund" : "prepareRefund";
 }
 
 function isOver({ expiresAt, readAt, isCancelRequested }: Intent): boolean {

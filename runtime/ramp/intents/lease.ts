@@ -1,6 +1,7 @@
 import { ComputedValue, OF_PROJECT, ofProject, type ProjectTransaction } from "../database/transaction.js";
 import type { ProviderContext } from "../providers/provider-connections.js";
-import { type Intent, isTerminal, needsAttention, openRefund } from "./intent.js";
+import { type Intent, isTerminal, needsAttention } from "./intent.js";
+import { openRefund } from "./refund.js";
 
 /**
  * One process at a time talks to a provider about an intent: it holds the intent's lease. A crashed owner's lease expires;
@@ -136,12 +137,13 @@ function grownInterval(now: number, changedAt: Date, first: number, longest: num
 
 /** The order of an ended intent is looked up until the window closes, and after it while the intent needs attention. */
 function nextFollowUpAt(
-  { transaction, attention }: Intent,
+  { transaction, attention, refunds }: Intent,
   { followUpMs, followUpPollMs, maxFollowUpPollMs }: PollingPolicy,
   now: number,
 ): Date | null {
   if (transaction === null) return null;
-  const { updatedAt } = transaction;
+  const changes = [transaction, ...refunds].map(({ updatedAt }) => updatedAt.getTime());
+  const updatedAt = new Date(Math.max(...changes));
   if (!needsAttention(attention) && now >= updatedAt.getTime() + followUpMs) return null;
   return new Date(now + grownInterval(now, updatedAt, followUpPollMs, maxFollowUpPollMs));
 }

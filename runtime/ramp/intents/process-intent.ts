@@ -21,6 +21,7 @@ import {
   takeLease,
 } from "./lease.js";
 import { callProvider, type ProviderAnswer, type StepOutcome } from "./provider-steps.js";
+import { prepareRefund } from "./apply-refunds.js";
 import { createPayment, recordAttention } from "./transitions.js";
 
 /** Called in the transaction in which an intent becomes idle, for example to store the answer to a request. */
@@ -91,6 +92,7 @@ function recordOutcome(
 async function performStep(ramp: IntentContext, intent: Intent, step: Step): Promise<StepOutcome> {
   if (step === "wait") return { apply: (_tx, current) => current, progress: null };
   if (step === "createPayment") return { apply: createPayment, progress: null };
+  if (step === "prepareRefund") return { apply: prepareRefund, progress: null };
   return callProvider(ramp, intent, step);
 }
 

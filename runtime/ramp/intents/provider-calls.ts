@@ -2,7 +2,8 @@ import { failpoint } from "../core/failpoints.js";
 import type { Execution } from "../providers/protocol.js";
 import { type NoAnswer, type ProviderReply, reasonOf } from "../providers/provider.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
-import { type Intent, openRefund, type RefundRequest } from "./intent.js";
+import type { Intent } from "./intent.js";
+import { type IntentRefund, openRefund } from "./refund.js";
 
 /** The calls of steps that take more than one request, or that tests crash after. */
 
@@ -92,8 +93,14 @@ export async function refund(intent: Intent, { provider }: ProviderConnection) {
   return reply;
 }
 
-export function orderedRefund(intent: Intent): RefundRequest {
+/** A provider that refuses is carrying it out: its state is followed to the end. */
+export function cancelRefund(intent: Intent, { provider }: ProviderConnection) {
+  const { id, providerId } = orderedRefund(intent);
+  return provider.cancelRefund(transactionId(intent), providerId ?? id);
+}
+
+export function orderedRefund(intent: Intent): IntentRefund {
   const request = openRefund(intent);
-  if (request === undefined) throw new Error("The intent has no refund to send.");
+  if (request === undefined) throw new Error("The intent has no refund to send or to cancel.");
   return request;
 }

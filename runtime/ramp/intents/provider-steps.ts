@@ -3,6 +3,7 @@ import { orderIdOf } from "../database/id.js";
 import type { ProjectTransaction } from "../database/transaction.js";
 import {
   cancel,
+  cancelRefund,
   execute,
   orderedRefund,
   refund,
@@ -24,7 +25,9 @@ import {
   applyWithdrawal,
 } from "./apply-reply.js";
 import { unacknowledged } from "./attention.js";
-import { recordPrice, recordRefundAnswer } from "./transitions.js";
+import { changeRefund, failRefund } from "./apply-refunds.js";
+import { canRefundMove, type IntentRefund } from "./refund.js";
+import { recordPrice } from "./transitions.js";
 import { type AttentionReason, type Intent, isTerminal, type Progress, type Step } from "./intent.js";
 
 /** The result of a step, ready to be recorded. */
@@ -41,7 +44,7 @@ export interface ProviderAnswer {
   readonly reply: ProviderReply<unknown>;
 }
 
-type ProviderStep = Exclude<Step, "wait" | "createPayment">;
+type ProviderStep = Exclude<Step, "wait" | "createPayment" | "prepareRefund">;
 
 /** A step of an intent at its provider. */
 interface ProviderCall {
@@ -82,6 +85,7 @@ const STEPS: Readonly<Record<ProviderStep, PerformStep>> = {
   checkExecution: step((intent, { provider }) => provider.execution(transactionId(intent)), executionOutcome),
   cancelExecution: step(cancel, executionOutcome),
   refund: step(refund, refundOutcome),
+  cancelRefund: step(cancelRefund, refundCancelOutcome),
   end: step(({ id }, { provider }) => provider.execution(orderIdOf(id)), endOutcome),
 };
 
@@ -170,20 +174,58 @@ function unknownOrder(): StepOutcome {
   });
 }
 
-/** A refund that the provider answers is sent; what it lists is posted. A refused one needs attention. */
+/** A refund that the provider answers is taken; what it lists is applied. A refused one needs attention. */
 function refundOutcome(call: ProviderCall, reply: ProviderReply<Execution>): StepOutcome {
-  const { id, amount } = orderedRefund(call.intent);
   if (reply.kind === "refused")
     return answered((tx, current) => {
-      const attention = { ...current.attention, REFUND_REFUSED: `${id} of ${amount}: ${reply.message}` };
-      return { ...recordRefundAnswer(tx, current, id, "REFUSED"), attention };
+      const refund = stillOrdered(call, current);
+      return refund === null ? current : failRefund(tx, current, refund, reply.message);
     });
+  return answeredRefund(call, reply, (tx, current, refund) =>
+    canRefundMove(refund.status, "PENDING")
+      ? changeRefund(tx, current, { ...refund, status: "PENDING" })
+      : current,
+  );
+}
+
+/** A refused cancel: the provider carries the refund out. An answered one: it is cancelled, unless the list says otherwise. */
+function refundCancelOutcome(call: ProviderCall, reply: ProviderReply<Execution>): StepOutcome {
+  const withoutWish = (tx: ProjectTransaction, current: Intent): Intent => {
+    const refund = stillOrdered(call, current);
+    return refund === null ? current : changeRefund(tx, current, { ...refund, isCancelRequested: false });
+  };
+  if (reply.kind === "refused") return answered(withoutWish);
+  const { id, providerId } = orderedRefund(call.intent);
+  const list = reply.kind === "answer" ? (reply.value.refunds ?? []) : [];
+  const isListed = list.some((item) => [id, providerId].includes(item.id) || item.orderId === id);
+  return answeredRefund(call, reply, (tx, current, refund) =>
+    isListed
+      ? withoutWish(tx, current)
+      : changeRefund(tx, current, { ...refund, status: "CANCELLED", isCancelRequested: false }),
+  );
+}
+
+/** What an answer about a refund says beside the refund is applied after it. No answer leaves the refund to the next attempt. */
+function answeredRefund(
+  call: ProviderCall,
+  reply: ProviderReply<Execution>,
+  apply: (tx: ProjectTransaction, intent: Intent, refund: IntentRefund) => Intent,
+): StepOutcome {
   const outcome = executionOutcome(call, reply);
-  if (outcome.progress !== "answered" || reply.kind !== "answer") return outcome;
+  if (outcome.progress !== "answered" || reply.kind !== "answer")
+    return { ...outcome, progress: "unanswered" };
   return {
     ...outcome,
-    apply: (tx, current) => outcome.apply(tx, recordRefundAnswer(tx, current, id, "ACCEPTED")),
+    apply: (tx, current) => {
+      const refund = stillOrdered(call, current);
+      return outcome.apply(tx, refund === null ? current : apply(tx, current, refund));
+    },
   };
+}
+
+function stillOrdered({ intent }: ProviderCall, current: Intent): IntentRefund | null {
+  const { id } = orderedRefund(intent);
+  return current.refunds.find((refund) => refund.id === id) ?? null;
 }
 
 function otherOrder(call: ProviderCall): StepOutcome {

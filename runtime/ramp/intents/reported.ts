@@ -2,6 +2,7 @@ import Big from "big.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
 import type { Intent } from "./intent.js";
 import { type About, type PostingKind, type SuspenseReason, total } from "./journal.js";
+import { refundAmount } from "./refund.js";
 
 /** What the provider's account is to hold because of one thing, as it reports. */
 export interface Reported {
@@ -29,6 +30,16 @@ export function reportedLines(intent: Intent, reported: CheckedExecution): reado
 /** Statuses in which the provider has received the payment. */
 export function isPaid({ status }: Pick<CheckedExecution, "status">): boolean {
   return status === "SUCCESS" || status === "REFUNDED";
+}
+
+/** Whether a report says anything about a payment, and so about its refunds. */
+export function saysPayment(intent: Intent, reported: CheckedExecution): boolean {
+  return paymentOf(intent, reported) !== null;
+}
+
+/** Whether nothing is left of a payment that was made: returned, or taken back. */
+export function isPaymentGone({ status }: Pick<CheckedExecution, "status">): boolean {
+  return status === "REFUNDED" || RETURNED.has(status);
 }
 
 /** Whether an order was placed, and not voided. */
@@ -97,7 +108,7 @@ export const REFUND = "refund";
 const UNLISTED = REFUND;
 export const refundAbout = (id: string): About => `${REFUND} ${id}`;
 
-/** A list names all refunds so far: one that it no longer names did not happen, or has another id now. */
+/** What has gone back: the refunds that have succeeded (apply-refunds.ts), by the provider's ids. */
 function refundsOf(intent: Intent, reported: CheckedExecution, paid: Big): readonly Reported[] {
   const currency = intent.src.currencyCode;
   const ofRefunds = intent.balances.filter(
@@ -107,7 +118,9 @@ function refundsOf(intent: Intent, reported: CheckedExecution, paid: Big): reado
   const before = sumOf(held.values());
   if (reported.refunds !== undefined) {
     for (const about of held.keys()) if (about !== UNLISTED) held.set(about, new Big(0));
-    for (const { id, amount } of reported.refunds) held.set(refundAbout(id), new Big(amount).neg());
+    for (const refund of intent.refunds)
+      if (refund.status === "SUCCEEDED")
+        held.set(refundAbout(refund.providerId ?? refund.id), refundAmount(refund).neg());
   }
   held.delete(UNLISTED);
   const listed = sumOf(held.values());

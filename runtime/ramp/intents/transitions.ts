@@ -198,19 +198,8 @@ export function recordAttention(tx: ProjectTransaction, intent: Intent): void {
   recordChange(tx, "intent.attention", intent, { reasons: Object.keys(attention) });
 }
 
-export function recordRefundAnswer(
-  tx: ProjectTransaction,
-  intent: Intent,
-  id: string,
-  state: "ACCEPTED" | "REFUSED",
-): Intent {
-  tx.update("refund_requests", id, { state });
-  const refundRequests = intent.refundRequests.map((item) => (item.id === id ? { ...item, state } : item));
-  return { ...intent, refundRequests };
-}
-
 /** The event of a change of an intent. */
-function recordChange(
+export function recordChange(
   tx: ProjectTransaction,
   type: EventType,
   intent: Intent,

@@ -6,6 +6,7 @@ import {
   decideCancel,
   decideEnd,
   decideRefund,
+  decideRefundCancel,
   type RefundWish,
   type Resolution,
 } from "../intents/decisions.js";
@@ -75,4 +76,20 @@ export async function refundIntent(
     return decided.intent;
   });
   return changed.ok ? succeeded({ ...changed.value, ...refund }) : changed;
+}
+
+/** Cancels a refund: at once where it was not sent; else a running server asks the provider. */
+export async function cancelRefund(
+  database: RampDatabase,
+  id: string,
+  refundId: string,
+): Promise<Outcome<ActionResult & { readonly refundId: string; readonly refundStatus: string }>> {
+  let refundStatus = "";
+  const changed = await changeIntent(database, id, async (tx, intent) => {
+    const decided = await decideRefundCancel(tx, intent, refundId);
+    if (isRampError(decided)) return decided;
+    refundStatus = decided.refund.status;
+    return decided.intent;
+  });
+  return changed.ok ? succeeded({ ...changed.value, refundId, refundStatus }) : changed;
 }

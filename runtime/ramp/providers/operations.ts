@@ -44,6 +44,13 @@ export const OPERATIONS = {
     answer: Execution,
     keyed: true,
   },
+  cancelRefund: {
+    method: "POST",
+    path: "/executions/{id}/refunds/{refundId}/cancel",
+    request: null,
+    answer: Execution,
+    keyed: false,
+  },
 } as const satisfies Readonly<Record<string, ProviderOperation>>;
 
 interface ProviderOperation {
@@ -69,6 +76,8 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   execute: "Create the execution of a transaction, or get the existing one",
   execution: "State of an execution",
   refund: "Refund a payment or a part of it; only where the capabilities say `refunds`",
+  cancelRefund:
+    "Cancel a refund whose money has not left; an unknown id is refused from then on; only where the capabilities say `refundCancels`",
   cancel: "Cancel an execution whose money has not arrived; an unknown id is refused from then on",
 };
 
@@ -83,7 +92,8 @@ an error body refuse an order, provided that a look-up then answers 404 with the
 gateway included, decide nothing: the ramp looks the order up and tries again.
 
 A cancelled execution that never arrived must be refused for good, so that a delayed order cannot be carried out afterwards. After SUCCESS
-the ramp keeps looking for 60 days, and as well after FAILED and CANCELLED. Returns and refunds are listed in \`refunds\`; REFUNDED means that nothing is left.
+the ramp keeps looking for 60 days, and as well after FAILED and CANCELLED. Returns and refunds are listed in \`refunds\`, with a \`status\` where they can still change; REFUNDED means that nothing is left.
+A refund that is taken is listed within 5 days, under the id of its order, or under one of your own with the order's as \`orderId\`.
 
 A check or a payment can be on a page of your own: \`url\` of a requirement, or of an instruction with the encoding \`REDIRECT\`. The ramp adds the
 query parameter \`return_url\`; send the customer there when it is done, and nowhere but to the origin of the order's \`callbackUrl\`.

@@ -25,6 +25,9 @@ import {
   PAGE_ADDRESS,
   MAX_ADDRESS_LENGTH,
 } from "./message-fields.js";
+import { OccurredAt, Refund } from "./refund-messages.js";
+
+export { Refund, RefundOrder } from "./refund-messages.js";
 
 /**
  * The wire protocol between the ramp and a provider server: one schema per message, read by both sides, by the tests, by the
@@ -76,6 +79,7 @@ export const Capabilities = openRecord(
   {
     sandbox: described("true: moves no real money", flag),
     refunds: described("true: `POST /executions/{id}/refunds` is offered", flag),
+    refundCancels: described("true: `POST /executions/{id}/refunds/{refundId}/cancel` is offered", flag),
     destAmounts: described("true: `POST /quotes` takes `destAmount`", flag),
   },
 );
@@ -251,13 +255,6 @@ const EXECUTION_STATUSES = [
   "REFUNDED",
 ] as const;
 
-/** Between years that every calendar knows. */
-const OccurredAt = textOf({
-  format: "date-time",
-  pattern: "^20",
-  description: "the provider's own date of the movement",
-});
-
 /** What the customer keeps as proof of the payment; each part is optional and may come later than SUCCESS. */
 export const Receipt = described(
   "proof of the payment, as far as it is known",
@@ -278,28 +275,6 @@ export const Receipt = described(
 );
 export type Receipt = ValueOf<typeof Receipt>;
 
-/** A return or refund after SUCCESS; a payment can come back in parts. */
-export const Refund = described(
-  "return or refund after SUCCESS",
-  openRecord(
-    {
-      id: Id("id of the refund, the ramp's where it asked for it"),
-      amount: Decimal("what went back to the source, in its currency"),
-      reason: Text("why"),
-    },
-    { occurredAt: OccurredAt },
-  ),
-);
-export type Refund = ValueOf<typeof Refund>;
-
-/** A refund that the operator orders. */
-export const RefundOrder = openRecord({
-  id: Id("id of the refund"),
-  amount: Decimal("what goes back to the source, in its currency"),
-  reason: Text("why"),
-});
-export type RefundOrder = ValueOf<typeof RefundOrder>;
-
 export const Execution = openRecord(
   {
     id: Id("id of the transaction"),
@@ -315,7 +290,11 @@ export const Execution = openRecord(
       description: "until when the provider waits for the payment; the intent does not expire before",
     }),
     receipt: Receipt,
-    refunds: listOf(Refund, { maxItems: 100, description: "all refunds so far; REFUNDED: nothing is left" }),
+    refunds: listOf(Refund, {
+      maxItems: 100,
+      description:
+        "all refunds so far, but for those that you have taken and cannot list yet; REFUNDED: nothing is left",
+    }),
   },
 );
 export type Execution = ValueOf<typeof Execution>;

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sendRequest } from "../../http/outbound-http.js";
 import { HttpProvider, type ProviderReply, reasonOf } from "./provider.js";
-import type { Capabilities, Execution, Movement, Pair, QuoteRequest } from "./protocol.js";
+import type { Capabilities, Execution, Movement, Pair, QuoteRequest, Refund } from "./protocol.js";
 import { REQUEST_HEADERS } from "./signature.js";
 
 export interface ProviderUnderTest {
@@ -123,7 +123,7 @@ class ProtocolRun {
     this.#check("it says what the source sends (srcAmount)", !isPriced && "there is none");
   }
 
-  async #orders({ refunds, rails }: Capabilities, pair: Pair): Promise<void> {
+  async #orders({ refunds, refundCancels, rails }: Capabilities, pair: Pair): Promise<void> {
     const account = rails.find(({ code }) => code === pair.rail);
     const intentId = randomUUID();
     const common = {
@@ -139,7 +139,8 @@ class ProtocolRun {
     this.#check("an onboarding keeps its id", !isKept && `${first.id}, ${repeated.id}`);
     await this.#approve(intentId);
     const paid = await this.#executions(intentId, common);
-    if (refunds === true && paid !== null) await this.#refund(paid, common.movement.srcAmount);
+    if (refunds === true && paid !== null)
+      await this.#refund(paid, common.movement.srcAmount, refundCancels === true);
   }
 
   /** Fills in the form of the requirements, as the sandbox's customers do. */
@@ -200,13 +201,36 @@ class ProtocolRun {
     return isPaid ? id : null;
   }
 
-  async #refund(id: string, amount: string): Promise<void> {
+  /** A refund may be PENDING, or not listed, at first. */
+  async #refund(id: string, amount: string, isCancelOffered: boolean): Promise<void> {
+    if (isCancelOffered) await this.#refundCancel(id, amount);
     const refund = { id: randomUUID(), amount, reason: "test" };
-    const refunded = this.#require("refund", await this.#provider.refund(id, refund));
-    const again = this.#require("a repeated refund", await this.#provider.refund(id, refund));
-    this.#check("it is one refund", again.refunds?.length !== 1 && JSON.stringify(again.refunds ?? []));
-    this.#check("a full refund is REFUNDED", refunded.status !== "REFUNDED" && refunded.status);
+    this.#require("refund", await this.#provider.refund(id, refund));
+    let last = this.#require("a repeated refund", await this.#provider.refund(id, refund));
+    const isDone = await until(async () => {
+      const reply = await this.#provider.execution(id);
+      if (reply.kind === "answer") last = reply.value;
+      return last.status === "REFUNDED";
+    });
+    this.#check("a full refund is REFUNDED", !isDone && last.status);
+    const listed = (last.refunds ?? []).filter(({ status = "SUCCEEDED" }) => status === "SUCCEEDED");
+    this.#check("it is one refund", listed.length !== 1 && JSON.stringify(last.refunds ?? []));
+    const isNamed = listed.some((item) => item.id === refund.id || item.orderId === refund.id);
+    this.#check("it names the id of its order (id or orderId)", !isNamed && JSON.stringify(listed));
   }
+
+  async #refundCancel(id: string, amount: string): Promise<void> {
+    const never = { id: randomUUID(), amount, reason: "test" };
+    this.#require("cancel of a refund that never came", await this.#provider.cancelRefund(id, never.id));
+    const late = await this.#provider.refund(id, never);
+    const isMade =
+      late.kind !== "refused" && !(late.kind === "answer" && (late.value.refunds ?? []).every(isCancelled));
+    this.#check("a refund that comes after its cancel is not made", isMade && describe(late));
+  }
+}
+
+function isCancelled({ status }: Refund): boolean {
+  return status === "CANCELLED";
 }
 
 function isOther(reply: ProviderReply<unknown>, expected: ProviderReply<unknown>["kind"]): string | false {

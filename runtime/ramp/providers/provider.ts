@@ -139,6 +139,10 @@ export class HttpProvider {
     return this.#call("refund", { target, body, idempotencyKey: `refund:${order.id}` });
   }
 
+  cancelRefund(id: string, refundId: string): Promise<ProviderReply<Execution>> {
+    return this.#call("cancelRefund", { target: `/executions/${id}/refunds/${refundId}/cancel` });
+  }
+
   /** The callback, or null when its signature is wrong or too old. */
   verifyCallback(headers: CallbackHeaders, body: string): Callback | null {
     if (!isSignedCallback(this.#options.secret, headers, body)) return null;

@@ -32,8 +32,8 @@ const SWITCHES = {
   sentPercent: Percent,
   /** How much of its price is delivered, in percent; null: the receipt does not say. */
   deliveredPercent: orNull(Percent),
-  /** Whether refunds are carried out. */
-  refunds: oneOf(["accept", "refuse"]),
+  /** What becomes of a refund: done at once, refused, PENDING and then done or failed, PENDING for good, or taken and not listed. */
+  refunds: oneOf(["accept", "refuse", "settle", "fail", "stall", "omit", "rename"]),
   /** Extra copies of every callback. */
   duplicates: wholeNumber(0, 20),
   /** How late every callback is. */
@@ -106,6 +106,11 @@ export const MAGIC_AMOUNTS: ReadonlyMap<string, SwitchChange> = new Map<string, 
   ["44.52", { lateMs: 3_000 }],
   ["44.53", { duplicates: 2 }],
   ["44.54", { reorder: true }],
+  ["44.61", { refunds: "settle" }],
+  ["44.62", { refunds: "fail" }],
+  ["44.63", { refunds: "stall" }],
+  ["44.64", { refunds: "omit" }],
+  ["44.65", { refunds: "rename" }],
 ]);
 
 export function switchesFor(general: Switches, srcAmount: string): Switches {

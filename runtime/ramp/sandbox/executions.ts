@@ -14,11 +14,13 @@ import {
   type Rejection,
   UNKNOWN,
 } from "./provider-state.js";
+import { OMITTED_MS, Refunds } from "./refunds.js";
 
 interface StoredExecution {
   /** Null: cancelled before it was ordered. */
   readonly order: ExecutionOrder | null;
   execution: Execution;
+  readonly refunds: Refunds;
   /** Whether a look-up has been answered with SUCCESS. */
   isPaidKnown?: boolean;
 }
@@ -73,7 +75,7 @@ export class Executions {
       instructions: [{ ...instruction, details: shown, ...(kind === "page" && elsewhere) }],
       paymentDueAt: new Date(clock.now().getTime() + dueMs).toISOString(),
     };
-    const made: OrderedExecution = { order, execution };
+    const made: OrderedExecution = { order, execution, refunds: new Refunds() };
     this.#stored.set(order.id, made);
     clock.after(dueMs, () => this.#fail(made, "The payment did not arrive in time."));
     if (kind !== "stall" && kind !== "page") this.#state.later(() => this.#receiveFunds(made));
@@ -167,19 +169,33 @@ export class Executions {
   refund(order: RefundOrder, id: string): Execution | Rejection {
     const stored = this.#stored.get(id);
     if (!stored || !isOrdered(stored)) return UNKNOWN;
-    const { execution } = stored;
-    const { refunds = [] } = execution;
-    if (refunds.some((refund) => refund.id === order.id)) return execution;
-    const left = refunds.reduce(
-      (rest, { amount }) => rest.minus(amount),
-      new Big(execution.receipt?.amountSent ?? 0),
-    );
-    const isRefused = this.#switches(stored.order).refunds === "refuse";
-    if (execution.status !== "SUCCESS" || left.lt(order.amount) || isRefused)
+    const { execution, refunds } = stored;
+    if (refunds.has(order.id)) return execution;
+    const { refunds: kind } = this.#switches(stored.order);
+    if (execution.status !== "SUCCESS" || kind === "refuse" || !refunds.canTake(order, sentOf(execution)))
       return refused("NOT_REFUNDABLE", "The amount is not there to refund.");
-    const status = left.eq(order.amount) ? "REFUNDED" : "SUCCESS";
-    this.#change(stored, { status, refunds: [...refunds, order] });
+    refunds.take(order, kind);
+    this.#reportRefunds(stored);
+    const end = (status: "SUCCEEDED" | "FAILED", failureReason: string | null = null): void => {
+      if (refunds.end(order.id, { status, ...(failureReason !== null && { failureReason }) }))
+        this.#reportRefunds(stored);
+    };
+    if (kind === "settle") this.#state.later(() => end("SUCCEEDED"));
+    if (kind === "fail") this.#state.later(() => end("FAILED", "The account is closed."));
+    if (kind === "omit") this.#state.clock.after(OMITTED_MS, () => end("SUCCEEDED"));
     return stored.execution;
+  }
+
+  cancelRefund(id: string, refundId: string): Execution | Rejection {
+    const stored = this.#stored.get(id);
+    if (!stored || !isOrdered(stored)) return UNKNOWN;
+    if (!stored.refunds.cancel(refundId)) return refused("NOT_CANCELLABLE", "The money has left.");
+    if (stored.execution.status === "SUCCESS") this.#reportRefunds(stored);
+    return stored.execution;
+  }
+
+  #reportRefunds(stored: OrderedExecution): void {
+    this.#change(stored, stored.refunds.report(sentOf(stored.execution)));
   }
 
   get(id: string): Execution | Rejection {
@@ -195,7 +211,11 @@ export class Executions {
   }
 
   cancel(id: string): Execution {
-    const stored = this.#stored.get(id) ?? { order: null, execution: NEVER_MADE(id) };
+    const stored = this.#stored.get(id) ?? {
+      order: null,
+      execution: NEVER_MADE(id),
+      refunds: new Refunds(),
+    };
     // A payment that has arrived cannot be cancelled.
     if (stored.execution.status === "AWAITING_FUNDS")
       stored.execution = { ...stored.execution, status: "CANCELLED" };
@@ -206,6 +226,11 @@ export class Executions {
 
 function isOrdered(stored: StoredExecution): stored is OrderedExecution {
   return stored.order !== null;
+}
+
+/** What the source sent; nothing without a receipt. */
+function sentOf({ receipt }: Execution): string {
+  return receipt?.amountSent ?? "0";
 }
 
 /** With the decimals of the amount. */

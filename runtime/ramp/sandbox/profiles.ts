@@ -208,6 +208,7 @@ const COMMON = {
   logo: null,
   sandbox: true,
   refunds: true,
+  refundCancels: true,
   destAmounts: true,
   requirements: [{ code: "KYC_VERIFICATION", title: "Identity check" }],
 };

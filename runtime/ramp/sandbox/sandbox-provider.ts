@@ -21,6 +21,7 @@ import { FAILURE, ProviderState, type Rejection } from "./provider-state.js";
 export interface RequestTarget {
   readonly id: string;
   readonly code: string;
+  readonly refundId: string;
   readonly pageUrl: (kind: PageKind, id: string) => string;
 }
 
@@ -91,6 +92,10 @@ export class SandboxProvider {
 
   refund(order: RefundOrder, { id }: RequestTarget): Execution | Rejection {
     return this.#executions.refund(order, id);
+  }
+
+  cancelRefund(_message: null, { id, refundId }: RequestTarget): Execution | Rejection {
+    return this.#executions.cancelRefund(id, refundId);
   }
 
   /** What the customer does on a page of the provider's own. The order's callback address; null: there is no such page. */

@@ -108,8 +108,8 @@ function addProvider(app: Express, sandbox: Sandbox, profile: Profile, provider:
       const isFault = movement !== undefined && isFirst(key ?? "");
       const { firstAnswer } = isFault ? provider.switchesFor(movement.srcAmount) : DEFAULT_SWITCHES;
       if (firstAnswer === "fail") return sendError(response, 500, "OUT_OF_ORDER", "The provider fails.");
-      const { id = "", code = "" } = request.params as { id?: string; code?: string };
-      const target = { id, code, pageUrl: pageUrlOf(request, profile) };
+      const { id = "", code = "", refundId = "" } = request.params as Partial<Record<string, string>>;
+      const target = { id, code, refundId, pageUrl: pageUrlOf(request, profile) };
       const answer = (provider[name] as Handle).call(provider, value as never, target);
       if (firstAnswer === "lose") return void response.destroy();
       if (firstAnswer === "garble") return void response.json({ id: 44 });

@@ -7,6 +7,7 @@ export const EVENT_TYPES = [
   "intent.status_changed",
   "compliance.updated",
   "transaction.updated",
+  "refund.updated",
   "intent.attention",
   "webhook.exhausted",
   "webhook.test",

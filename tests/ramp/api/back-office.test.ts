@@ -61,7 +61,12 @@ describe("a project", () => {
       id: expect.any(String),
       intentId: path.split("/").at(-1),
       amount: "40.00",
+      currencyCode: "USD",
       status: "REQUESTED",
+      origin: "REQUEST",
+      reason: "one shirt",
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
     });
     const again = await post(`${path}/refund`, { amount: "40.00", reason: "one shirt" });
     expect(again.json).toMatchObject({ id: first.json.id, amount: "40.00" });

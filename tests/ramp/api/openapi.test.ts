@@ -76,7 +76,7 @@ it("describes the events that are sent", async () => {
   await world.call("POST", `/v1/webhooks/${webhookId}/test`, basic);
   const feed = await world.call("GET", "/v1/events?limit=100", basic);
   const events = feed.json as readonly { readonly id: string; readonly type: string }[];
-  expect(new Set(events.map(({ type }) => type)).size).toBe(4);
+  expect(new Set(events.map(({ type }) => type)).size).toBe(5);
   for (const event of events)
     expect(problems(schemaOfEvent(event.type).schema, event), JSON.stringify(event)).toBe("");
 });

@@ -1,5 +1,6 @@
 /** The tables of runtime/ramp/docs are those of the code, both ways. */
 import { expect, it } from "vitest";
+import { REFUND_MOVES } from "../../../runtime/ramp/intents/refund.js";
 import { INTENT_MOVES, isTerminal, type IntentStatus } from "../../../runtime/ramp/intents/intent.js";
 import { RAMP_ERRORS } from "../../../runtime/ramp/core/ramp-errors.js";
 import { OPERATIONS } from "../../../runtime/ramp/providers/operations.js";
@@ -36,6 +37,18 @@ it("moves of an intent", () => {
     plain(to).split(", "),
   ]);
   const expected = Object.entries(INTENT_MOVES).filter(([from]) => !isTerminal(from as IntentStatus));
+  expect(rows).toEqual(expected);
+});
+
+it("moves of a refund, and what makes them", () => {
+  const rows = rowsOf("runtime/ramp/docs/intents.md", "Refunds").map(([from, to, when]) => [
+    plain(from),
+    plain(to),
+    when,
+  ]);
+  const expected = Object.entries(REFUND_MOVES).flatMap(([from, tos]) =>
+    Object.entries(tos).map(([to, when]) => [from, to, when]),
+  );
   expect(rows).toEqual(expected);
 });
 

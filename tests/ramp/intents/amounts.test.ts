@@ -313,20 +313,6 @@ it("refunds come in parts; more than was paid needs attention", async () => {
   await needsAttention(id, "REFUND_MISMATCH");
 });
 
-it("a refund that the provider accepts and does not list needs attention", async () => {
-  const execution = { receipt: { amountReceived: "99" } };
-  const setting = await ownSetting({
-    status: "SUCCESS",
-    execution,
-    capabilities: { ...CARD_CAPABILITIES, refunds: true },
-  });
-  const id = await created(setting);
-  await until(setting, id, hasStatus("COMPLETED"));
-  Object.defineProperty(setting.provider, "execution", { get: () => execution, set: () => undefined });
-  made(await refundIntent(world.database, id, { amount: "40.00", reason: "lost" }));
-  expect(await needsAttention(id, "REFUND_MISMATCH")).toBe("40 accepted, 0 listed");
-});
-
 it("instructions that do not fit need attention: the customer cannot pay", async () => {
   const details = { rail: "CARD", currency: "USD", amount: "999.00" };
   const setting = await ownSetting({

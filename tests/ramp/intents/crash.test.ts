@@ -71,5 +71,5 @@ it("a crash inside an operator's refund refunds once", async () => {
       databaseUrl,
       "SELECT kind, about, amount::text, (SELECT state FROM ramp.refund_requests) AS state FROM ramp.postings WHERE account = 'provider' AND kind = 'refund'",
     ),
-  ).toEqual([{ kind: "refund", about: `refund ${refundId}`, amount: "-30", state: "ACCEPTED" }]);
+  ).toEqual([{ kind: "refund", about: `refund ${refundId}`, amount: "-30", state: "SUCCEEDED" }]);
 });

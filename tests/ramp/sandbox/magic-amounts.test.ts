@@ -191,6 +191,54 @@ describe("a payment", () => {
     expect(Object.keys(json.attention as object)).toEqual(["REFUND_REFUSED"]);
   });
 
+  const refundIn = (id: string, status: string): Promise<Reply["json"]> =>
+    eventually(
+      () => get(`/v1/intents/${id}/refunds`),
+      ({ json }) => json[0]?.status === status,
+    ).then(({ json }) => json[0]);
+
+  it.each([
+    ["44.61", ["PENDING", "SUCCEEDED"], undefined],
+    ["44.62", ["PENDING", "FAILED"], "REFUND_REFUSED"],
+    ["44.65", ["SUCCEEDED"], "REFUND_MATCHED"],
+  ])("%s has a refund that is %s", async (amount, statuses, reason) => {
+    const { id } = await create(amount);
+    await until(id, ({ intent }) => intent.status === "COMPLETED");
+    expect((await refund(id)).status).toBe(202);
+    await refundIn(id, statuses.at(-1) ?? "");
+    const { json } = await get("/v1/events?type=refund.updated");
+    const told = (json as readonly { data: Record<string, string> }[])
+      .filter(({ data }) => data["intentId"] === id)
+      .map(({ data }) => data["status"]);
+    expect(told).toEqual(expect.arrayContaining(statuses));
+    const { attention = {} } = await until(id, () => true);
+    expect(Object.keys(attention as object)).toEqual(
+      reason === undefined ? [] : expect.arrayContaining([reason]),
+    );
+  });
+
+  it("44.63 has a refund that waits until it is cancelled", async () => {
+    const { id } = await create("44.63");
+    await until(id, ({ intent }) => intent.status === "COMPLETED");
+    const { json } = await refund(id);
+    await refundIn(id, "PENDING");
+    const path = `/v1/intents/${id}/refunds/${String(json.id)}/cancel`;
+    expect((await call("POST", path, { auth: project.basic, body: {} })).status).toBe(202);
+    await refundIn(id, "CANCELLED");
+  });
+
+  it("44.64 has a refund that is listed two days later", async () => {
+    const { id } = await create("44.64");
+    await until(id, ({ intent }) => intent.status === "COMPLETED");
+    await refund(id);
+    await refundIn(id, "PENDING");
+    const days = 2 * 24 * 60 * 60;
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify({ advanceSeconds: days });
+    await fetch(`${world.sandbox.url}/clock`, { method: "POST", headers, body });
+    await refundIn(id, "SUCCEEDED");
+  });
+
   it("is carried out once, whatever becomes of the first answers", async () => {
     const ids = await Promise.all(
       ["44.41", "44.42", "44.43"].map(async (amount) => {

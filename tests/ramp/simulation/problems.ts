@@ -1,6 +1,7 @@
 /** What can be wrong with an order, and what the ramp knows of it. */
 import Big from "big.js";
 import type { Intent } from "../../../runtime/ramp/intents/intent.js";
+import { refundAmount } from "../../../runtime/ramp/intents/refund.js";
 import { total } from "../../../runtime/ramp/intents/journal.js";
 import { PRICE, type SimProvider, SRC_AMOUNT } from "./sim-provider.js";
 
@@ -53,7 +54,12 @@ export function moneyProblems(
   provider: SimProvider,
   asked: ReadonlySet<string>,
 ): readonly string[] {
-  return [...orderProblems(provider, asked), ...balanceProblems(intent), ...ledgerProblems(intent, provider)];
+  return [
+    ...orderProblems(provider, asked),
+    ...balanceProblems(intent),
+    ...ledgerProblems(intent, provider),
+    ...refundProblems(intent, provider),
+  ];
 }
 
 function orderProblems(
@@ -64,6 +70,34 @@ function orderProblems(
     ...(executed.length > 1 ? [`ordered ${String(executed.length)} times`] : []),
     ...(new Set(refundsMade).size < refundsMade.length ? ["a refund was made twice"] : []),
     ...refundsMade.filter((id) => !asked.has(id)).map((id) => `nobody asked for the refund ${id}`),
+  ];
+}
+
+/** Each refund that the provider lists is one of the intent's, in its state; none waits for a payment that is gone. */
+function refundProblems(intent: Intent, { order }: SimProvider): readonly string[] {
+  if (order === null || intent.transaction === null) return [];
+  const list = order.refunds ?? [];
+  if (new Set(list.map(({ id }) => id)).size < list.length) return [];
+  const isOpen = order.status === "SUCCESS";
+  const undecided = intent.refunds.filter(
+    ({ status, providerId }) =>
+      status === "REQUESTED" ||
+      (status === "PENDING" &&
+        !isOpen &&
+        !list.some(({ id, status: now }) => id === providerId && now === "PENDING")),
+  );
+  const wrong = list.filter(({ id, amount, status = "SUCCEEDED" }) => {
+    const known = intent.refunds.filter(({ providerId }) => providerId === id);
+    const [only] = known;
+    if (known.length !== 1 || only === undefined) return true;
+    // One that has ended here succeeds when its money leaves.
+    const isAwaited = status === "PENDING" && (only.status === "FAILED" || only.status === "CANCELLED");
+    const isOver = status !== "SUCCEEDED" && only.status !== "SUCCEEDED" && only.status !== "PENDING";
+    return !(only.status === status || isAwaited || isOver) || !refundAmount(only).eq(amount);
+  });
+  return [
+    ...undecided.map(({ id, status }) => `the refund ${id} stays ${status}`),
+    ...wrong.map(({ id }) => `the refund ${id} of the provider is none of the intent's`),
   ];
 }
 
@@ -105,13 +139,6 @@ export function unflagged(
     .map((problem) => `needs attention: ${problem}`);
 }
 
-export function summary({
-  status,
-  transaction,
-  attention,
-  acknowledged,
-  balances,
-  refundRequests,
-}: Intent): object {
-  return { status, transaction: transaction?.status, attention, acknowledged, balances, refundRequests };
+export function summary({ status, transaction, attention, acknowledged, balances, refunds }: Intent): object {
+  return { status, transaction: transaction?.status, attention, acknowledged, balances, refunds };
 }

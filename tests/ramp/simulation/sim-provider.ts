@@ -1,6 +1,12 @@
 /** A provider of the simulation: orders, money and its own ledger in memory, honest or not, over a network that loses and doubles messages. */
 import Big from "big.js";
-import type { Execution, ExecutionOrder, Receipt, Refund } from "../../../runtime/ramp/providers/protocol.js";
+import type {
+  Execution,
+  ExecutionOrder,
+  Receipt,
+  Refund,
+  RefundOrder,
+} from "../../../runtime/ramp/providers/protocol.js";
 import type { Provider, ProviderReply } from "../../../runtime/ramp/providers/provider.js";
 import { FEES } from "../support/card-provider.js";
 import type { Random } from "./random.js";
@@ -23,6 +29,28 @@ interface Order {
   receipt: Receipt | undefined;
   /** Null: not listed in reports. */
   refunds: Refund[] | null;
+  /** Refunds that are taken and not listed yet. */
+  taken: Refund[];
+}
+
+/** How the provider takes a refund that it is asked for: the money leaves with SUCCEEDED. */
+const WAYS = [
+  "at once",
+  "pending",
+  "listed later",
+  "under its own id",
+  "under its own id with the order's",
+] as const;
+
+const isGone = ({ status = "SUCCEEDED" }: Refund): boolean => status === "SUCCEEDED";
+const isPending = ({ status }: Refund): boolean => status === "PENDING";
+const isOnItsWay = (refund: Refund): boolean => isGone(refund) || isPending(refund);
+const sumOf = (refunds: readonly Refund[]): Big =>
+  refunds.reduce((sum, { amount }) => sum.plus(amount), new Big(0));
+
+/** What no refund takes, made or on its way. */
+function leftOf({ sent, refunds, taken }: Order): Big {
+  return new Big(sent).minus(sumOf([...(refunds ?? []), ...taken].filter(isOnItsWay)));
 }
 
 /** What the network does to the next call. */
@@ -47,6 +75,7 @@ export class SimProvider implements Provider {
   readonly executed: string[] = [];
   readonly refundsMade: string[] = [];
   readonly #cancelled = new Set<string>();
+  readonly #cancelledRefunds = new Set<string>();
   readonly #random: Random;
   order: Order | null = null;
   fault: Fault = "none";
@@ -65,12 +94,12 @@ export class SimProvider implements Provider {
   ledger(): Readonly<Record<string, string>> {
     const { order } = this;
     if (!order?.wasPaid) return {};
-    const listed = (order.refunds ?? []).reduce((sum, { amount }) => sum.plus(amount), new Big(0));
-    const isGone = order.status === "FAILED" || order.status === "REFUNDED";
+    const listed = sumOf((order.refunds ?? []).filter(isGone));
+    const isReturned = order.status === "FAILED" || order.status === "REFUNDED";
     const left = new Big(order.sent).minus(listed);
     const fee = order.receipt?.fees?.totalFee ?? "0";
     const sums = {
-      USD: (isGone && left.gt(0) ? new Big(0) : left).minus(fee),
+      USD: (isReturned && left.gt(0) ? new Big(0) : left).minus(fee),
       USDC_POLYGON: new Big(order.receipt?.amountReceived ?? "0").neg(),
     };
     return Object.fromEntries(
@@ -124,6 +153,16 @@ export class SimProvider implements Provider {
       "refund lowered":
         refunds.length > 0 &&
         (() => void (order.refunds = refunds.map((item) => ({ ...item, amount: "1" })))),
+      "refund done": refunds.some(isPending) && (() => this.#end(order, isPending, "SUCCEEDED")),
+      "refund failed": refunds.some(isPending) && (() => this.#end(order, isPending, "FAILED")),
+      "refund returned by the bank":
+        order.status === "SUCCESS" && refunds.some(isGone) && (() => this.#end(order, isGone, "FAILED")),
+      "refund listed":
+        order.taken.length > 0 &&
+        (() => {
+          order.refunds = [...refunds, ...order.taken.splice(0)];
+          this.#settle(order);
+        }),
       goodwill:
         order.status === "SUCCESS" &&
         (() => void (order.refunds = [...refunds, { id: "gift", amount: "120", reason: "" }])),
@@ -146,10 +185,25 @@ export class SimProvider implements Provider {
 
   #refund(order: Order, amount: string): void {
     const refunds = order.refunds ?? [];
-    const left = refunds.reduce((rest, item) => rest.minus(item.amount), new Big(order.sent));
-    if (left.lt(amount)) return;
+    if (leftOf(order).lt(amount)) return;
     order.refunds = [...refunds, { id: `own-${String(refunds.length)}`, amount, reason: "return" }];
-    if (left.eq(amount)) order.status = "REFUNDED";
+    this.#settle(order);
+  }
+
+  /** The first refund that matches comes to an end. */
+  #end(
+    order: Order,
+    matches: (refund: Refund) => boolean,
+    status: "SUCCEEDED" | "FAILED" | "CANCELLED",
+  ): void {
+    const ended = order.refunds?.find(matches);
+    order.refunds = (order.refunds ?? []).map((item) => (item === ended ? { ...item, status } : item));
+    this.#settle(order);
+  }
+
+  #settle(order: Order): void {
+    const isAll = new Big(order.sent).eq(sumOf((order.refunds ?? []).filter(isGone)));
+    if (order.status === "SUCCESS" && isAll) order.status = "REFUNDED";
   }
 
   #report(): Execution {
@@ -220,6 +274,7 @@ export class SimProvider implements Provider {
         sent: SRC_AMOUNT,
         receipt: undefined,
         refunds: null,
+        taken: [],
       };
       return { kind: "answer", value: this.#report() };
     });
@@ -251,14 +306,48 @@ export class SimProvider implements Provider {
     this.#call(() => {
       const { order: known } = this;
       if (known?.id !== id) return { kind: "unknown" };
-      const refunds = known.refunds ?? [];
       if (this.refundsMade.includes(order.id)) return { kind: "answer", value: this.#report() };
-      const left = refunds.reduce((rest, item) => rest.minus(item.amount), new Big(known.sent));
-      if (this.refusesRefunds || known.status !== "SUCCESS" || left.lt(order.amount))
+      const isRefused = this.refusesRefunds || this.#cancelledRefunds.has(order.id);
+      if (isRefused || known.status !== "SUCCESS" || leftOf(known).lt(order.amount))
         return { kind: "refused", code: "NOT_REFUNDABLE", message: "no" };
       this.refundsMade.push(order.id);
-      known.refunds = [...refunds, order];
-      if (left.eq(order.amount)) known.status = "REFUNDED";
+      this.#take(known, order);
+      return { kind: "answer", value: this.#report() };
+    });
+
+  #take(known: Order, order: RefundOrder): void {
+    const refunds = known.refunds ?? [];
+    const own = `mine-${String(this.refundsMade.length)}`;
+    switch (this.#random.pick(WAYS)) {
+      case "at once":
+        known.refunds = [...refunds, order];
+        break;
+      case "pending":
+        known.refunds = [...refunds, { ...order, status: "PENDING" }];
+        break;
+      case "listed later":
+        known.taken.push(order);
+        break;
+      case "under its own id":
+        known.refunds = [...refunds, { ...order, id: own }];
+        break;
+      case "under its own id with the order's":
+        known.refunds = [...refunds, { ...order, id: own, orderId: order.id }];
+    }
+    this.#settle(known);
+  }
+
+  cancelRefund: Provider["cancelRefund"] = (id, refundId) =>
+    this.#call(() => {
+      const { order: known } = this;
+      if (known?.id !== id) return { kind: "unknown" };
+      const names = (item: Refund): boolean => item.id === refundId || item.orderId === refundId;
+      const listed = known.refunds?.find(names);
+      if (listed !== undefined && !isPending(listed))
+        return { kind: "refused", code: "NOT_CANCELLABLE", message: "no" };
+      if (listed !== undefined) this.#end(known, names, "CANCELLED");
+      else if (known.taken.some(names)) known.taken = known.taken.filter((item) => !names(item));
+      else this.#cancelledRefunds.add(refundId);
       return { kind: "answer", value: this.#report() };
     });
 }

@@ -22,7 +22,8 @@ import { createOrganization, createProject, findProject } from "../../../runtime
 import { Vault } from "../../../runtime/ramp/core/vault.js";
 import { atEnd } from "../../support/at-end.js";
 import { made, ownDatabase, SECRETS_KEY } from "../support/world.js";
-import { PERSON, Simulation, type Stage } from "./simulation.js";
+import { PERSON, Simulation } from "./simulation.js";
+import type { Stage } from "./stage.js";
 
 const { RAMP_SIMULATION_SEED: SEED, RAMP_SIMULATION_RUNS } = process.env;
 /** 200 in every build. */
@@ -101,7 +102,7 @@ async function ownStage(): Promise<Stage> {
   const projectId = made(await findProject(database, created));
   const connectionId = newId();
   await database.inProject(projectId, async (tx) => {
-    const capabilities = JSON.stringify({ name: "Sim", refunds: true });
+    const capabilities = JSON.stringify({ name: "Sim", refunds: true, refundCancels: true });
     await tx.rows("INSERT INTO ramp.provider_connections (id, code, capabilities) VALUES ($1, 'sim', $2)", [
       connectionId,
       capabilities,

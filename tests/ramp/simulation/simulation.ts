@@ -3,16 +3,18 @@ import { eraseCustomer } from "../../../runtime/ramp/api/erase-customer.js";
 import { JsonText } from "../../../runtime/ramp/core/exact-json.js";
 import { holdsToken } from "../../../runtime/ramp/sign-in/customer-token.js";
 import type { IntentContext } from "../../../runtime/ramp/intents/lease.js";
-import { newId, type ProjectId } from "../../../runtime/ramp/database/id.js";
+import { newId } from "../../../runtime/ramp/database/id.js";
 import type { RampDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import type { ProjectTransaction } from "../../../runtime/ramp/database/transaction.js";
-import { type Intent, isTerminal, needsAttention, openRefund } from "../../../runtime/ramp/intents/intent.js";
+import { type Intent, isTerminal, needsAttention } from "../../../runtime/ramp/intents/intent.js";
+import { openRefund } from "../../../runtime/ramp/intents/refund.js";
 import { readIntent, recordIntent } from "../../../runtime/ramp/intents/intent-rows.js";
 import { DEFAULT_POLLING_POLICY, requestPoll } from "../../../runtime/ramp/intents/lease.js";
 import { processIfFree } from "../../../runtime/ramp/intents/process-intent.js";
 import { createPayment } from "../../../runtime/ramp/intents/transitions.js";
 import {
   cancelIntent,
+  cancelRefund,
   pollIntent,
   refundIntent,
   resolveIntent,
@@ -21,30 +23,7 @@ import { difference } from "../../../runtime/ramp/operator/diagnostics.js";
 import { Crash, FEES, type Fault, PRICE, SimProvider, SRC_AMOUNT } from "./sim-provider.js";
 import { knownProblems, moneyProblems, summary, unflagged } from "./problems.js";
 import { Random } from "./random.js";
-
-/** What all runs share. */
-export interface Stage {
-  readonly projectId: ProjectId;
-  /** Creates a customer of this run; its id. */
-  customer(id: string): Promise<string>;
-  /** What is stored that names the customer of an intent, by table. */
-  traces(intentId: string, customerId: string): Promise<readonly string[]>;
-  readonly connectionId: string;
-  readonly database: RampDatabase;
-  /** Moves the clock of the database and of the server. */
-  advance(milliseconds: number): Promise<void>;
-  /** The database's clock jumps; a server sees it when it notices. */
-  jump(milliseconds: number): Promise<void>;
-  notice(): Promise<void>;
-  /** The rows of an intent, to be put back later. */
-  backup(intentId: string): Promise<unknown>;
-  restore(intentId: string, backup: unknown): Promise<void>;
-  /** The same in a cluster without the role's rights, whose last event was that of the backup; then `migrate`. */
-  restoreOnEmptyCluster(intentId: string, backup: unknown): Promise<void>;
-  /** The sequence numbers of an intent's events. */
-  sequences(intentId: string): Promise<readonly number[]>;
-  readonly ramp: Omit<IntentContext, "providers" | "database">;
-}
+import type { Stage } from "./stage.js";
 
 /** What must be nowhere after an erasure. */
 export const PERSON = "Grace Hopper";
@@ -290,10 +269,19 @@ export class Simulation {
 
   async #operate(): Promise<string> {
     const { database } = this.#stage;
-    const action = this.#random.pick(["cancel", "completed", "failed", "refund", "refund", "poll"] as const);
+    const action = this.#random.pick([
+      "cancel",
+      "completed",
+      "failed",
+      "refund",
+      "refund",
+      "cancel refund",
+      "poll",
+    ] as const);
     if (action === "cancel") return `cancel: ${String((await cancelIntent(database, this.#id)).ok)}`;
     if (action === "poll") return `poll: ${String((await pollIntent(database, this.#id)).ok)}`;
     if (action === "refund") return this.#refund();
+    if (action === "cancel refund") return this.#cancelRefund();
     const resolved = await resolveIntent(database, this.#id, { as: action, note: "decided" });
     if (resolved.ok) {
       this.#accepted = knownProblems(await this.#read());
@@ -311,6 +299,15 @@ export class Simulation {
     );
     for (const wish of wishes) if (wish.ok) this.#refundedByNote.add(wish.value.refundId);
     return `refund ${String(amount)} ${notes.join()}: ${wishes.map(({ ok }) => ok).join()}`;
+  }
+
+  /** The project cancels a refund, whatever its state. */
+  async #cancelRefund(): Promise<string> {
+    const { refunds } = await this.#read();
+    if (refunds.length === 0) return "no refund to cancel";
+    const { id } = this.#random.pick(refunds);
+    const cancelled = await cancelRefund(this.#stage.database, this.#id, id);
+    return `cancel refund ${id}: ${String(cancelled.ok)}`;
   }
 
   async #execute(): Promise<string> {

@@ -94,6 +94,9 @@ export class CardProvider {
   dropOrders = 0;
   /** Whether it refuses refunds, and knows no order that is cancelled. */
   refusesRefunds = false;
+  refusesRefundCancels = false;
+  /** How it lists a refund that it takes; null: not yet. */
+  listRefund: (order: Refund) => Refund | null = (order) => order;
   refusesCancels = false;
   /** Ids of the executions that it knows. */
   readonly received = new Set<string>();
@@ -135,12 +138,28 @@ export class CardProvider {
     const id = named === "" ? (order?.id ?? "") : named;
     if (resource === "onboardings" && order === null) this.onboardingLookUps++;
     if (resource === "onboardings") return { id, requirements: this.requirements };
-    if (path.endsWith("/refunds")) {
-      const known = (this.execution.refunds ?? []).filter((refund) => refund.id !== (body as Refund).id);
-      this.execution = { ...this.execution, refunds: [...known, body as Refund] };
-    }
+    if (path.endsWith("/refunds") && !this.refusesRefunds) this.#takeRefund(body as Refund);
+    const cancelled = /\/refunds\/([^/]+)\/cancel$/.exec(path)?.[1];
+    if (cancelled !== undefined && !this.refusesRefundCancels)
+      this.endRefunds({ status: "CANCELLED" }, ({ id: listed }) => listed === cancelled);
     const { status, execution } = this;
     return { id, reference: "r", status, failureReason: null, instructions: [], ...execution };
+  }
+
+  #takeRefund(order: Refund): void {
+    const listed = this.listRefund(order);
+    const known = this.execution.refunds ?? [];
+    if (listed === null || known.some(({ id }) => id === listed.id)) return;
+    this.execution = { ...this.execution, refunds: [...known, listed] };
+  }
+
+  /** Changes refunds that it lists. */
+  endRefunds(change: Partial<Refund>, matches: (refund: Refund) => boolean = () => true): void {
+    const refunds = this.execution.refunds ?? [];
+    this.execution = {
+      ...this.execution,
+      refunds: refunds.map((refund) => (matches(refund) ? { ...refund, ...change } : refund)),
+    };
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -159,6 +178,7 @@ export class CardProvider {
       this.received.add((JSON.parse(text) as { id: string }).id);
     }
     if (this.refusesRefunds && key.startsWith("refund:")) return refuse(422, "NOT_REFUNDABLE");
+    if (this.refusesRefundCancels && /\/refunds\/.*\/cancel$/.test(path)) return refuse(409, "TOO_LATE");
     if (this.refusesCancels && path.endsWith("/cancel")) return refuse(404, "UNKNOWN_ORDER");
     const isLookUp = method === "GET" && path.startsWith("/executions/");
     if (isLookUp && !this.received.has(path.split("/")[2] ?? "")) return refuse(404, "UNKNOWN_ORDER");

@@ -1,4 +1,4 @@
-import { type ValueOf } from "../../../model/schema.js";
+import { listOf, named, type ValueOf } from "../../../model/schema.js";
 import { recordAudited } from "../../core/audit.js";
 import type { IdempotentOperation } from "../../core/idempotency.js";
 import {
@@ -9,15 +9,17 @@ import {
   rampError,
 } from "../../core/ramp-errors.js";
 import { isUuid } from "../../database/id.js";
+import type { PageRequest } from "../../database/ramp-database.js";
 import type { ProjectTransaction } from "../../database/transaction.js";
-import { decideCancel, decideEnd, decideRefund } from "../../intents/decisions.js";
+import { decideCancel, decideEnd, decideRefund, decideRefundCancel } from "../../intents/decisions.js";
 import type { Intent } from "../../intents/intent.js";
 import { lockIntent, readIntent } from "../../intents/intent-rows.js";
 import { pollNow } from "../../intents/lease.js";
-import { projectIntentView } from "../intent-view.js";
-import { EmptyBody, RefundBody, ResolveBody } from "../request-schemas.js";
+import type { IntentRefund } from "../../intents/refund.js";
+import { listResponse, projectIntentView, refundView } from "../intent-view.js";
+import { EmptyBody, PageQuery, RefundBody, ResolveBody } from "../request-schemas.js";
 import { ProjectIntentView, RefundView } from "../response-schemas.js";
-import { idempotentRoute, type ProjectRequest } from "../route.js";
+import { idempotentRoute, type ProjectRequest, route } from "../route.js";
 
 /** What a project decides about an intent: recorded and audited in one transaction, then carried out at the provider. */
 
@@ -79,7 +81,7 @@ export const refundProjectIntent = idempotentRoute("project", {
   path: "/v1/intents/{id}/refund",
   summary: "Refund a payment, or a part of it",
   description:
-    "Where the provider offers it. Recorded before it is sent, at most what is left; a repeated reason is the same refund. The transaction lists it once the provider does; one that the provider refuses needs attention.",
+    "Where the provider offers it. Recorded before it is sent, at most what is left; a repeated reason is the same refund. The event `refund.updated` tells of each state; one that the provider refuses needs attention.",
   body: RefundBody,
   response: { status: 202, schema: RefundView, description: "The refund." },
   errors: ["NOT_FOUND", "INVALID_AMOUNT", "NOT_REFUNDABLE", "REFUND_CONFLICT"],
@@ -92,8 +94,63 @@ export const refundProjectIntent = idempotentRoute("project", {
       async decide(tx, intent) {
         const decided = await decideRefund(tx, intent, { amount, reason });
         if (isRampError(decided)) return decided;
-        const { id, amount: refunded, state: status } = decided.refund;
-        return { intent: decided.intent, answer: { id, intentId: intent.id, amount: refunded, status } };
+        return { intent: decided.intent, answer: refundView(decided.intent, decided.refund) };
+      },
+    });
+  },
+});
+
+export const getRefunds = route("project", {
+  method: "GET",
+  path: "/v1/intents/{id}/refunds",
+  summary: "List the refunds of a payment, newest first",
+  description:
+    "Those that you asked for, and those that the provider made alone, such as a return by the bank.",
+  query: PageQuery,
+  response: { status: 200, schema: listOf(named("Refund")), description: "The refunds." },
+  errors: ["NOT_FOUND"],
+  async handle(call) {
+    const { id = "" } = call.parameters;
+    const read = (tx: ProjectTransaction) => (isUuid(id) ? readIntent(tx, id) : Promise.resolve(null));
+    const intent = await call.ramp.database.inProject(call.caller.projectId, read);
+    if (intent === null) return rampError("NOT_FOUND");
+    const newestFirst = [...intent.refunds].reverse();
+    return listResponse(
+      call,
+      (_tx, page) => Promise.resolve(pageOf(newestFirst, page)),
+      (refund) => refundView(intent, refund),
+    );
+  },
+});
+
+/** One more than `limit` when there are more. Null: `startingAfter` names none. */
+function pageOf(
+  refunds: readonly IntentRefund[],
+  { limit, startingAfter }: PageRequest,
+): readonly IntentRefund[] | null {
+  const at = startingAfter === null ? -1 : refunds.findIndex(({ id }) => id === startingAfter.toLowerCase());
+  return startingAfter !== null && at === -1 ? null : refunds.slice(at + 1, at + 2 + limit);
+}
+
+export const cancelRefund = idempotentRoute("project", {
+  method: "POST",
+  path: "/v1/intents/{id}/refunds/{refundId}/cancel",
+  summary: "Cancel a refund",
+  description:
+    "Takes no body. At once while it is not sent; then where the provider offers it, and the provider decides, as the status then shows.",
+  body: EmptyBody,
+  response: { status: 202, schema: RefundView, description: "The refund as it is until then." },
+  errors: ["NOT_FOUND", "REFUND_NOT_CANCELLABLE"],
+  work: (call: ProjectRequest<unknown>) => {
+    const { refundId = "" } = call.parameters;
+    return decision(call, {
+      action: "refund cancel",
+      note: null,
+      arguments: { refundId },
+      async decide(tx, intent) {
+        const decided = await decideRefundCancel(tx, intent, refundId);
+        if (isRampError(decided)) return decided;
+        return { intent: decided.intent, answer: refundView(decided.intent, decided.refund) };
       },
     });
   },

@@ -1,0 +1,18 @@
+import Big from "big.js";
+import type { Intent } from "../intents/intent.js";
+import { type IntentRefund, isOpenRefund, refundAmount } from "../intents/refund.js";
+import { type Html, html } from "./layout.js";
+
+/** What has gone back to the customer, and what is on its way. */
+export function refundLines({ refunds }: Intent, show: (sum: Big) => string): Html {
+  const line = (title: string, which: readonly IntentRefund[]): Html | null => {
+    if (which.length === 0) return null;
+    const sum = which.reduce((total, refund) => total.plus(refundAmount(refund)), new Big(0));
+    return html`<div>
+      <dt>${title}</dt>
+      <dd>${show(sum)}</dd>
+    </div>`;
+  };
+  const done = refunds.filter(({ status }) => status === "SUCCEEDED");
+  return html`${line("Refunded", done)} ${line("Refund on its way", refunds.filter(isOpenRefund))}`;
+}

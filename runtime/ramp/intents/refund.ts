@@ -1,0 +1,137 @@
+import Big from "big.js";
+import type { Refund } from "../providers/protocol.js";
+
+/** A refund of a payment: asked for by the project or an operator, or made by the provider alone. */
+export interface IntentRefund {
+  readonly id: string;
+  /** The id that the provider lists it with. */
+  readonly providerId: string | null;
+  readonly amount: string;
+  /** The amount that the provider lists it with; null: it does not list it. */
+  readonly listedAmount: string | null;
+  readonly reason: string;
+  readonly status: RefundStatus;
+  readonly origin: "REQUEST" | "PROVIDER";
+  readonly failureReason: string | null;
+  /** Whether the provider can have it: recorded before it is sent. */
+  readonly isSent: boolean;
+  readonly isCancelRequested: boolean;
+  /** Whether the provider lists it under an id that is not known, so that amount and time tell. */
+  readonly isMatchedByAmount: boolean;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/**
+ * What moves a refund (runtime/ramp/docs/intents.md, Refunds). The database refuses all other moves; tests compare this table with the
+ * database's and with the page's.
+ */
+export const REFUND_MOVES = {
+  REQUESTED: {
+    PENDING: "the provider takes it, or lists it as `PENDING`",
+    SUCCEEDED: "the provider lists it",
+    FAILED:
+      "the provider refuses it or lists it as `FAILED`; or it was sent, and the payment is returned, charged back or resolved before there is an answer",
+    CANCELLED:
+      "you cancel it, or the payment is returned, charged back or resolved as failed, before it is sent; or the provider cancels it",
+  },
+  PENDING: {
+    SUCCEEDED: "the provider lists it",
+    FAILED:
+      "the provider lists it as `FAILED`; or the payment is returned, charged back or resolved, and the provider does not list it",
+    CANCELLED: "the provider cancels it",
+  },
+  SUCCEEDED: { FAILED: "it comes back: the provider lists it as `FAILED` or `CANCELLED`, or no longer" },
+  FAILED: { SUCCEEDED: "the provider lists it after all" },
+  CANCELLED: { SUCCEEDED: "the provider lists it after all" },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+export type RefundStatus = keyof typeof REFUND_MOVES;
+
+export const REFUND_STATUSES = Object.keys(REFUND_MOVES) as readonly RefundStatus[];
+
+export function canRefundMove(from: RefundStatus, to: RefundStatus): boolean {
+  return to in REFUND_MOVES[from];
+}
+
+/** Whether it is still to be decided. */
+export function isOpenRefund({ status }: Pick<IntentRefund, "status">): boolean {
+  return status === "REQUESTED" || status === "PENDING";
+}
+
+/** What goes back to the source. */
+export function refundAmount({ amount, listedAmount }: IntentRefund): Big {
+  return new Big(listedAmount ?? amount);
+}
+
+/** The refund that is next at the provider, to be cancelled or to be sent. */
+export function openRefund(intent: {
+  readonly refunds: readonly IntentRefund[];
+  readonly transaction: { readonly status: string } | null;
+}): IntentRefund | undefined {
+  const open = intent.refunds.filter(isOpenRefund);
+  const cancelled = open.find(({ isCancelRequested }) => isCancelRequested);
+  if (cancelled !== undefined || intent.transaction?.status !== "SUCCESS") return cancelled;
+  return open.find(({ status }) => status === "REQUESTED");
+}
+
+/** How long after a provider has taken a refund it may be missing in its list: banks list on the next working day, after weekends and holidays. */
+export const REFUND_LISTED_DAYS = 5;
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Whether the provider should have decided a refund that it has taken. */
+export function isOverdue({ status, updatedAt }: IntentRefund, now: Date): boolean {
+  return status === "PENDING" && updatedAt.getTime() + REFUND_LISTED_DAYS * DAY_MS <= now.getTime();
+}
+
+/** Dates of providers can be days without a time, in any time zone. */
+const DATE_TOLERANCE_MS = DAY_MS;
+
+/** A listed refund and the known one that it is; null: it is a new one. */
+interface RefundMatch {
+  readonly listed: Refund;
+  readonly known: IntentRefund | null;
+  readonly isByAmount: boolean;
+}
+
+/**
+ * Which known refunds a provider's list names: by the ids of both sides, else by amount and time, those that were sent first. Matched to no
+ * request, a refund that the provider made under an id of its own would be made again.
+ */
+export function matchRefunds(
+  known: readonly IntentRefund[],
+  list: readonly Refund[],
+): readonly RefundMatch[] {
+  const free = new Set(known);
+  const take = (found: IntentRefund | undefined): IntentRefund | null => {
+    if (found !== undefined) free.delete(found);
+    return found ?? null;
+  };
+  const byId = new Map(
+    list.map((listed) => [listed, take([...free].find((refund) => hasId(refund, listed)))]),
+  );
+  return list.map((listed) => {
+    const named = byId.get(listed) ?? null;
+    if (named !== null) return { listed, known: named, isByAmount: false };
+    const alike = [...free].filter((refund) => isAlike(refund, listed)).sort(bySent)[0];
+    return { listed, known: take(alike), isByAmount: alike !== undefined };
+  });
+}
+
+function hasId({ id, providerId }: IntentRefund, listed: Refund): boolean {
+  return providerId === listed.id || id === listed.id.toLowerCase() || id === listed.orderId?.toLowerCase();
+}
+
+/** Whether a listed refund can be this one: open, or listed under another id before. */
+function isAlike(refund: IntentRefund, { amount, occurredAt }: Refund): boolean {
+  const isCandidate = isOpenRefund(refund) || refund.status === "SUCCEEDED";
+  const isAfter =
+    occurredAt === undefined || Date.parse(occurredAt) >= refund.createdAt.getTime() - DATE_TOLERANCE_MS;
+  return isCandidate && isAfter && refundAmount(refund).eq(amount);
+}
+
+const ORDER: readonly RefundStatus[] = ["PENDING", "REQUESTED", "SUCCEEDED"];
+
+function bySent(a: IntentRefund, b: IntentRefund): number {
+  return Number(b.isSent) - Number(a.isSent) || ORDER.indexOf(a.status) - ORDER.indexOf(b.status);
+}

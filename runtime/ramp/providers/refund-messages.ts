@@ -1,0 +1,41 @@
+import { described, openRecord, textOf, type ValueOf } from "../../model/schema.js";
+import { Decimal, Id, nullable, statuses, Text } from "./message-fields.js";
+
+/** The messages about refunds (protocol.ts). */
+
+/** Between years that every calendar knows. */
+export const OccurredAt = textOf({
+  format: "date-time",
+  pattern: "^20",
+  description: "the provider's own date of the movement",
+});
+
+/** A return or refund after SUCCESS; a payment can come back in parts. */
+export const Refund = described(
+  "return or refund after SUCCESS",
+  openRecord(
+    {
+      id: Id("id of the refund, yours or that of the ramp's order"),
+      amount: Decimal("what goes back to the source, in its currency"),
+      reason: Text("why"),
+    },
+    {
+      orderId: Id("id of the ramp's order of the refund, where `id` is another"),
+      status: statuses(
+        ["PENDING", "SUCCEEDED", "FAILED", "CANCELLED"],
+        "state of the refund; without one it has succeeded",
+      ),
+      failureReason: nullable(Text("why it failed")),
+      occurredAt: OccurredAt,
+    },
+  ),
+);
+export type Refund = ValueOf<typeof Refund>;
+
+/** A refund that the operator orders. */
+export const RefundOrder = openRecord({
+  id: Id("id of the refund"),
+  amount: Decimal("what goes back to the source, in its currency"),
+  reason: Text("why"),
+});
+export type RefundOrder = ValueOf<typeof RefundOrder>;
