@@ -9,7 +9,7 @@ import { failed, messageOf, type Outcome, succeeded } from "@routewright/runtime
  *
  * @throws an error of the system, which changed nothing
  */
-export function replaceFile(file: string, text: string, mode = 0o644): void {
+function replaceFile(file: string, text: string, mode = 0o644): void {
   const target = fs.existsSync(file) ? fs.realpathSync(file) : file;
   const known = fs.statSync(target, { throwIfNoEntry: false });
   const temporary = join(dirname(target), `.${basename(target)}.${randomBytes(4).toString("hex")}.tmp`);
