@@ -56,6 +56,8 @@ export interface Exchange extends HttpExchange<DataRoute> {
   isForOperators: boolean;
   /** Names of the parameters of a query, for usage. */
   parameters: readonly string[];
+  /** For usage, where the gateway records shapes. */
+  shape: string | null;
   /** What a handler has sent itself. */
   sent: Sent;
 }
@@ -98,6 +100,8 @@ async function openExchange(
     times,
     isForOperators: access.isForOperators === true,
     parameters: NONE,
+    // The preflight of a browser asks for no rows.
+    shape: gateway.usageShapes && request.method === "OPTIONS" ? `OPTIONS json ${context.caller.tier}` : null,
     sent: NO_ROWS,
   };
 }
@@ -190,7 +194,7 @@ function challengeOf({ code }: HttpError, oauth: OAuthResource | undefined): str
 
 /** Requests to endpoints and to unknown paths are recorded. Without spreads, which make a hidden class of each object (`ServiceMetrics`). */
 function onResponse(exchange: Exchange, error: HttpError | null, bytes: number): void {
-  const { gateway, item, request, response, context, trace, times, parameters } = exchange;
+  const { gateway, item, request, response, context, trace, times, parameters, shape } = exchange;
   const { endpoint } = item;
   times.end("respond");
   if (exchange.span !== null) endSpan(exchange, exchange.span);
@@ -201,6 +205,7 @@ function onResponse(exchange: Exchange, error: HttpError | null, bytes: number):
     route: endpoint?.path ?? null,
     path: endpoint === null ? sentPathOf(request) : item.path === endpoint.path ? null : item.path,
     parameters,
+    shape,
     status: sent.isAborted === true ? ABORTED_STATUS : response.statusCode,
     sent: bytes === 0 ? sent : { rows: sent.rows, bytes, databaseMs: sent.databaseMs },
     error,

@@ -44,6 +44,8 @@ export interface Gateway extends AccessControl {
   readonly responseMemory: ResponseMemory;
   /** Whether every caller gets `Server-Timing`, not only those of this machine and of tier3. */
   readonly serverTiming: boolean;
+  /** Whether records of requests have their shapes. */
+  readonly usageShapes: boolean;
   /** Exact CSV, or CSV whose cells cannot be formulas (`CSV_ESCAPE_FORMULAS`). */
   readonly csvFormat: "csv" | "spreadsheet";
   /** Whether callers see every endpoint, or only those that they may call. */
@@ -97,6 +99,8 @@ export interface GatewayOptions extends Pick<
   readonly versionOf?: VersionOf;
   /** Whether every caller gets `Server-Timing`. Default false. */
   readonly serverTiming?: boolean;
+  /** Whether records of requests have their shapes. Default false. */
+  readonly usageShapes?: boolean;
   /** Whether CSV cells that look like a formula get an apostrophe. Default false: exact data. */
   readonly csvEscapeFormulas?: boolean;
   /** The key that signs cursors, the same on all servers: at least 32 bytes. By default a random one of this process. */
@@ -155,6 +159,7 @@ export function createGateway(
     wholeResults: new WholeResults(),
     versionOf: options.versionOf ?? (() => null),
     serverTiming: options.serverTiming === true,
+    usageShapes: options.usageShapes === true,
     csvFormat: options.csvEscapeFormulas === true ? "spreadsheet" : "csv",
     catalogue: options.catalogue ?? "public",
     log,

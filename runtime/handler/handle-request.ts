@@ -13,6 +13,7 @@ import { cachingHeaders } from "../response/caching-headers.js";
 import { isBehind, partFinder, readsParts } from "../response/whole-results.js";
 import { type DataPath, type DataRoute, type Exchange, serveExchange } from "./exchange.js";
 import { gatewayOf } from "./gateway.js";
+import { shapeOf } from "./request-shape.js";
 import { type DataRequest, parameterNames, resolveRequest } from "./resolve.js";
 import { run } from "./run.js";
 
@@ -57,7 +58,8 @@ async function serveRows(exchange: Exchange, endpoint: ServedEndpoint): Promise<
   times.end("resolve");
   if (isRefused(query)) return query;
   exchange.parameters = parameterNames(endpoint, query);
-  const { method, headers } = request;
+  const { method = "", headers } = request;
+  if (gateway.usageShapes) exchange.shape = shapeOf(endpoint, query, method, context.caller.tier);
   const { id, caller, isStillNeeded } = context;
   const answer = await run(gateway, endpoint.spec, query, {
     id,

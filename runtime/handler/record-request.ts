@@ -16,7 +16,7 @@ interface ServedRequest extends Omit<
 export function recordRequest(
   gateway: Gateway,
   { id: requestId, caller }: RequestContext,
-  { method, route, path, parameters, status, error, trace, sent, times }: ServedRequest,
+  { method, route, path, parameters, shape = null, status, error, trace, sent, times }: ServedRequest,
 ): void {
   gateway.recordRequest({
     requestId,
@@ -25,6 +25,7 @@ export function recordRequest(
     route,
     path,
     parameters,
+    shape,
     status,
     error,
     trace,

@@ -29,6 +29,8 @@ export interface RequestRecord {
   readonly path: string | null;
   /** Names of the parameters of a valid request, with `fields=<column>` for each column that it chooses, and `group_by=<group>` and `measures=<measure>`. Never values. */
   readonly parameters: readonly string[];
+  /** What the request depends on, without values (`shapeOf`); null where it is not known. */
+  readonly shape?: string | null;
   /** Null where the caller sent none. */
   readonly trace: Trace | null;
 }

@@ -3,6 +3,7 @@ import { type HttpError, isHttpError, type Result } from "../model/errors.js";
 import { traceOf } from "../http/headers.js";
 import type { Exchange } from "../handler/exchange.js";
 import { recordRequest, StepTimes } from "../handler/record-request.js";
+import { shapeOf } from "../handler/request-shape.js";
 import { parameterNames, resolve } from "../handler/resolve.js";
 import { readRows } from "../response/read-rows.js";
 import { errorOf, run, summarize } from "../handler/run.js";
@@ -43,11 +44,15 @@ export async function queryForTool(
   let outcome: Result<QueryReply> | null = requireAccess(endpoint.spec.path, endpoint.spec.tier, caller);
   times.end("authorize");
   let names: readonly string[] = [];
+  let shape: string | null = null;
   if (outcome === null) {
     const fields = fieldsOf(parameters);
     const query = await resolve(gateway, endpoint, caller, { fields, source: "query", format: "ndjson" });
     times.end("resolve");
-    if (!isHttpError(query)) names = parameterNames(endpoint, query);
+    if (!isHttpError(query)) {
+      names = parameterNames(endpoint, query);
+      if (gateway.usageShapes) shape = shapeOf(endpoint, query, "MCP", caller.tier);
+    }
     outcome = isHttpError(query) ? query : await readReply(exchange, endpoint, query, isSummary);
     times.end("run");
   }
@@ -60,6 +65,7 @@ export async function queryForTool(
     path: null,
     trace: traceOf(request),
     parameters: names,
+    shape,
   };
   recordRequest(gateway, context, { ...served, status, sent, error, times });
   return reply;

@@ -109,6 +109,8 @@ export function dataSettings(variables: Variables) {
     lineageTier: noneOr(variables.oneOf("LINEAGE_TIER", "tier1", [...TIERS, "none"])),
     /** Whether usage is recorded in the database. */
     usageEnabled: variables.flag("USAGE_ENABLED", true),
+    /** Whether usage has the shapes of requests. */
+    usageShapes: variables.flag("USAGE_SHAPES", false),
   };
 }
 

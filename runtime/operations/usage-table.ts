@@ -25,6 +25,8 @@ export interface UsageRow {
   lastSeen: number;
   /** Requests by the name of a parameter, and of a chosen column as `fields=<column>`. */
   readonly parameters: Map<string, number>;
+  /** Requests that succeeded by their shape, where shapes are recorded. */
+  shapes?: Map<string, number>;
 }
 
 /**
@@ -82,7 +84,58 @@ const CREATE = `DO $$ BEGIN
     requests bigint NOT NULL,
     PRIMARY KEY (route, day, key, parameter)
   );
+  CREATE TABLE IF NOT EXISTS routewright.usage_shapes (
+    day date NOT NULL,
+    key text NOT NULL,
+    route text NOT NULL,
+    shape text NOT NULL,
+    requests bigint NOT NULL,
+    last_seen timestamptz NOT NULL,
+    PRIMARY KEY (route, day, shape, key)
+  );
 END $$`;
+
+/** Shapes of one endpoint on one day, and keys of one shape. A flood of shapes without a key replaces none of a key. */
+const MAX_STORED_SHAPES = 500;
+const MAX_SHAPE_KEYS = 50;
+
+/** In the transaction of `ADD`: what succeeded and has no shape is the rest. */
+const ADD_SHAPES = `INSERT INTO routewright.usage_shapes AS known (day, key, route, shape, requests, last_seen)
+  SELECT day, key, route, name, sum(formed.requests), max(to_timestamp("lastSeen" / 1000.0))
+  FROM json_to_recordset($1) AS r(day date, key text, route text, "lastSeen" bigint, shapes json),
+    json_to_recordset(shapes) AS formed(name text, requests bigint)
+  GROUP BY day, key, route, name
+  ORDER BY route, day, name, key
+  ON CONFLICT (route, day, shape, key) DO UPDATE SET
+    requests = known.requests + excluded.requests, last_seen = greatest(known.last_seen, excluded.last_seen)`;
+
+const GIVEN = `(route, day) IN (SELECT route, day FROM json_to_recordset($1) AS r(day date, route text, shapes json)
+  WHERE json_array_length(shapes) > 0)`;
+
+const FORGET_SHAPES = `WITH ranked AS (
+  SELECT route, day, shape, row_number() OVER (
+    PARTITION BY route, day ORDER BY bool_or(key <> 'none') DESC, sum(requests) DESC, shape) AS place
+  FROM routewright.usage_shapes WHERE ${GIVEN} GROUP BY route, day, shape
+)
+DELETE FROM routewright.usage_shapes known USING ranked
+WHERE place > ${MAX_STORED_SHAPES} AND (known.route, known.day, known.shape) = (ranked.route, ranked.day, ranked.shape)`;
+
+/** The requests of further keys are those of `*`. */
+const FORGET_KEYS = `WITH ranked AS (
+  SELECT route, day, shape, key, count(*) OVER (PARTITION BY route, day, shape) AS keys,
+    row_number() OVER (PARTITION BY route, day, shape ORDER BY key = '*' DESC, requests DESC, key) AS place
+  FROM routewright.usage_shapes WHERE ${GIVEN}
+), gone AS (
+  DELETE FROM routewright.usage_shapes known USING ranked
+  WHERE place >= ${MAX_SHAPE_KEYS} AND ranked.key <> '*'
+    AND keys > ${MAX_SHAPE_KEYS}
+    AND (known.route, known.day, known.shape, known.key) = (ranked.route, ranked.day, ranked.shape, ranked.key)
+  RETURNING known.*
+)
+INSERT INTO routewright.usage_shapes AS known (day, key, route, shape, requests, last_seen)
+SELECT day, '*', route, shape, sum(requests), max(last_seen) FROM gone GROUP BY day, route, shape
+ON CONFLICT (route, day, shape, key) DO UPDATE SET
+  requests = known.requests + excluded.requests, last_seen = greatest(known.last_seen, excluded.last_seen)`;
 
 /** Adds rows. Sorted by key, so that replicas that write the same rows cannot deadlock. */
 const ADD = `WITH given AS (
@@ -133,15 +186,36 @@ export class UsageTable {
     this.#pool.on("error", () => undefined);
   }
 
-  /** Adds rows in one statement. Creates the table if it does not exist. Rejects when the database fails. */
+  /** Adds rows at once. Creates the tables if they do not exist. Rejects when the database fails. */
   async add(rows: readonly UsageRow[]): Promise<void> {
     const values = [JSON.stringify(rows.map(storable))];
+    const write = rows.some(({ shapes }) => shapes !== undefined)
+      ? () => this.#addShapes(values)
+      : () => this.query(ADD, values);
     try {
-      await this.query(ADD, values);
+      await write();
     } catch (error) {
       if (!isMissing(error)) throw error;
       await this.query(CREATE, []);
-      await this.query(ADD, values);
+      await write();
+    }
+  }
+
+  async #addShapes(values: readonly string[]): Promise<void> {
+    const client = await this.#pool.connect();
+    try {
+      // As in `query`. Two replicas would both keep the shapes for which there is room once.
+      await client.query(
+        `BEGIN; SET LOCAL search_path = pg_catalog; SELECT pg_advisory_xact_lock(${String(LOCK)})`,
+      );
+      for (const statement of [ADD, ADD_SHAPES, FORGET_SHAPES, FORGET_KEYS])
+        await client.query(statement, [...values]);
+      await client.query("COMMIT");
+      client.release();
+    } catch (error) {
+      const isUsable = error instanceof pg.DatabaseError && (await isRolledBack(client));
+      client.release(!isUsable);
+      throw error;
     }
   }
 
@@ -185,7 +259,8 @@ const isRolledBack = (client: pg.PoolClient): Promise<boolean> =>
 function storable(row: UsageRow): object {
   const plain = (text: string): string => text.replaceAll("\0", "").toWellFormed();
   const parameters = [...row.parameters].map(([name, requests]) => ({ name: plain(name), requests }));
-  return { ...row, user: plain(row.user), org: plain(row.org), parameters };
+  const shapes = [...(row.shapes ?? [])].map(([name, requests]) => ({ name: plain(name), requests }));
+  return { ...row, user: plain(row.user), org: plain(row.org), parameters, shapes };
 }
 
 /** Whether the table or its schema does not exist. */

@@ -116,6 +116,10 @@ const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 /** Names of parameters and columns that a row counts one by one; an endpoint may have 500 columns. */
 const MAX_NAMES = 200;
 
+/** Shapes of one row, and of all rows between two writes: up to 1 kB each. */
+const MAX_SHAPES = 500;
+const MAX_ALL_SHAPES = 20_000;
+
 /** What stands for the names beyond `MAX_NAMES`. */
 const OTHER_NAMES = "*";
 
@@ -124,11 +128,16 @@ export class UsageCounter {
   /** Bounded by keys and endpoints: it is emptied at each flush. */
   readonly #rows = new Map<string, UsageRow>();
 
+  /** Shapes of all rows. */
+  #shapes = 0;
   #day = "";
   #dayEnds = -Infinity;
 
   /** Counts a response sent at `now`, in milliseconds since 1970. */
-  count({ caller, route, path, status, rows, bytes, parameters }: RequestRecord, now = Date.now()): void {
+  count(
+    { caller, route, path, status, rows, bytes, parameters, shape }: RequestRecord,
+    now = Date.now(),
+  ): void {
     // Who still calls a former path is counted there.
     const counted = this.#rowOf(caller, route === null ? "none" : (path ?? route), now);
     const isRefused = REFUSALS.has(status);
@@ -139,6 +148,16 @@ export class UsageCounter {
     counted.bytes += bytes;
     counted.lastSeen = Math.max(counted.lastSeen, now);
     for (const name of parameters) addName(counted.parameters, name, 1);
+    if (shape != null && status < 400) this.#addShape(counted, shape, 1);
+  }
+
+  /** What is not kept is the rest: requests that succeeded, without those of shapes. */
+  #addShape(row: UsageRow, shape: string, requests: number): void {
+    const shapes = (row.shapes ??= new Map<string, number>());
+    const known = shapes.get(shape);
+    if (known === undefined && (shapes.size >= MAX_SHAPES || this.#shapes >= MAX_ALL_SHAPES)) return;
+    if (known === undefined) this.#shapes++;
+    shapes.set(shape, (known ?? 0) + requests);
   }
 
   /** The counts of a caller's key, a route and the day of `now`. */
@@ -174,13 +193,18 @@ export class UsageCounter {
       for (const sum of SUMS) known[sum] += row[sum];
       known.lastSeen = Math.max(known.lastSeen, row.lastSeen);
       for (const [name, requests] of row.parameters) addName(known.parameters, name, requests);
-    } else this.#rows.set(id, row);
+      for (const [shape, requests] of row.shapes ?? []) this.#addShape(known, shape, requests);
+    } else {
+      this.#rows.set(id, row);
+      this.#shapes += row.shapes?.size ?? 0;
+    }
   }
 
   /** Returns the rows counted since the last call, and clears them. */
   take(): readonly UsageRow[] {
     const rows = [...this.#rows.values()];
     this.#rows.clear();
+    this.#shapes = 0;
     return rows;
   }
 }
