@@ -39,6 +39,7 @@ export {
   readUsage,
   type RecordedUsage,
   type RouteUsage,
+  type ShapeUsage,
   type UsageLine,
   type UsageQuery,
 } from "./operations/usage-report.js";

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { failed, type Failure, type Outcome, succeeded } from "@routewright/runtime/model";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { DEFAULTS } from "../config.js";
@@ -20,6 +20,7 @@ import {
   rateUnused,
   readUsageFile,
   type UnusedSeverity,
+  USAGE_DAYS,
   withUsage,
 } from "../diff/usage.js";
 import { type MissingBase, readRevision, type Revision, type RevisionOptions } from "../diff/revision.js";
@@ -44,6 +45,8 @@ export interface DiffOptions extends RevisionOptions {
   readonly severities?: SeverityOverrides;
   /** Who breaking changes hit: by a file of `usage --by all --json`, or, where true, by the database that servers write to. */
   readonly usage?: string | true;
+  /** How many days of usage count. Default: 30. */
+  readonly usageDays?: number;
   /** What becomes of breaking changes that hit nobody. Default: they stay breaking. */
   readonly unused?: UnusedSeverity;
   /** The environment, for the database. */
@@ -53,7 +56,7 @@ export interface DiffOptions extends RevisionOptions {
   readonly today: string;
 }
 
-type Flags = Pick<DiffOptions, "format" | "failOn" | "accept" | "catalog" | "usage"> & {
+type Flags = Pick<DiffOptions, "format" | "failOn" | "accept" | "catalog" | "usage" | "usageDays"> & {
   readonly missingBase: MissingBase;
   readonly generated?: string;
 };
@@ -73,6 +76,11 @@ export function configure(command: CliCommand): void {
     .option(
       "--usage [file]",
       "say who breaking changes hit: from DATABASE_URL, or a file of `usage --by all --json`",
+    )
+    .addOption(
+      new Option("--usage-days <days>", "with --usage: how many days before today count")
+        .argParser(wholeDays)
+        .default(USAGE_DAYS),
     )
     .addOption(OPTIONS.catalog())
     .runs((base: string, head: string, flags: Flags) =>
@@ -96,6 +104,13 @@ export function configure(command: CliCommand): void {
       ],
       { 1: "changes of --fail-on that are not accepted" },
     );
+}
+
+/** A year at most: servers keep usage, and a database may hold years of it. */
+function wholeDays(text: string): number {
+  const days = Number(text);
+  if (/^\d{1,3}$/.test(text) && days >= 1 && days <= 366) return days;
+  throw new InvalidArgumentError("Write a whole number from 1 to 366.");
 }
 
 /** `routewright diff`: the changes that consumers of the base see in the head. */
@@ -147,17 +162,17 @@ function withoutBase(head: Revision, { problems }: Failure): Revision {
 async function rateByUsage(
   changes: readonly Change[],
   base: Catalogue,
-  { usage, unused = "breaking", today, variables = process.env }: DiffOptions,
+  { usage, usageDays: days = USAGE_DAYS, unused = "breaking", today, variables = process.env }: DiffOptions,
 ): Promise<Outcome<readonly Change[]>> {
   const breaking = changes.filter(({ severity }) => severity === "breaking");
   if (usage === undefined || breaking.length === 0) return succeeded(changes);
   const paths = [...new Set(breaking.map(({ endpoint }) => endpoint).flatMap(pathsHit(base)))];
   const reading =
     usage === true
-      ? await (await import("./usage.js")).recordedUsage(variables, paths, firstDay(today))
-      : await readUsageFile(usage, today);
+      ? await (await import("./usage.js")).recordedUsage(variables, paths, firstDay(today, days))
+      : await readUsageFile(usage, today, days);
   if (!reading.ok) return reading;
-  return succeeded(rateUnused(withUsage(changes, base, reading.value, today), unused));
+  return succeeded(rateUnused(withUsage(changes, base, reading.value, { today, days }), unused));
 }
 
 /** The accept file that is named must exist. */

@@ -49,8 +49,24 @@ export interface ChangeUsage {
   readonly requests: number;
   /** Requests to the path by the parameter that they use, the most used first. */
   readonly parameters: Readonly<Record<string, number>>;
-  /** How many of the days were recorded. */
+  /** How many of the days were recorded, of how many. */
   readonly recordedDays: number;
+  readonly days: number;
+  /** Shapes of requests that the change hits, the most used first, where servers keep shapes. */
+  readonly shapes?: readonly HitShape[];
+  /** Requests to the path that succeeded and whose shape was not kept. */
+  readonly rest?: number;
+}
+
+/** A shape of requests that a change hits. */
+export interface HitShape {
+  /** Method, format and tier, then parameters, without values. */
+  readonly shape: string;
+  readonly requests: number;
+  readonly keys: readonly string[];
+  readonly organizations: readonly string[];
+  /** In UTC, as `2026-01-31T12:00:00Z`. */
+  readonly lastSeen: string;
 }
 
 /** Whether a change opens data or makes working calls fail. */

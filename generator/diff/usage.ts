@@ -1,14 +1,15 @@
 import { failed, groupedBy, type Outcome, servedPaths, succeeded } from "@routewright/runtime/model";
 import type { Catalogue } from "../catalogue/catalogue.js";
-import type { RecordedUsage, RouteUsage } from "@routewright/runtime/server";
+import type { RecordedUsage, RouteUsage, ShapeUsage } from "@routewright/runtime/server";
 import { listOf, number, openRecord, text, textOrNull } from "@routewright/runtime/model";
 import { schemaErrorOf, validatorOf } from "../manifest/schema-errors.js";
 import { parseJson } from "../manifest/manifest.js";
+import { byText } from "../manifest/strings.js";
 import { readSource } from "../artifacts/source.js";
 import { type Change, type ChangeUsage, inOrder } from "./change.js";
 import { type ChangeKind } from "./kinds.js";
 
-/** Days that decide whether anybody uses something: the full ones before today, in UTC. */
+/** Days that decide whether anybody uses something, if `--usage-days` does not say so: the full ones before today, in UTC. */
 export const USAGE_DAYS = 30;
 
 /** The text of a usage file: lines of `routewright usage --by all --json`. */
@@ -19,7 +20,11 @@ export const USAGE_SCHEMA = listOf(
 const errorsIn = validatorOf("usage-file");
 
 /** Reads a usage file. */
-export async function readUsageFile(file: string, today: string): Promise<Outcome<RecordedUsage>> {
+export async function readUsageFile(
+  file: string,
+  today: string,
+  days: number,
+): Promise<Outcome<RecordedUsage>> {
   const source = await readSource(file);
   if (!source.ok) return source;
   const json = parseJson(source.value.text, file);
@@ -30,17 +35,17 @@ export async function readUsageFile(file: string, today: string): Promise<Outcom
     const problem = `${file} is not a file of \`routewright usage --by all --json\`${at && `, ${at}`}: ${message}`;
     return failed(problem);
   }
-  const since = firstDay(today);
+  const since = firstDay(today, days);
   const recent = (json.value as readonly (RouteUsage & { readonly day: string })[]).filter(
     ({ day }) => day >= since,
   );
-  const days = recent.filter(({ key, route, requests }) => key === "" && route === "" && requests === 0);
-  return succeeded({ lines: recent, recordedDays: days.map(({ day }) => day) });
+  const recorded = recent.filter(({ key, route, requests }) => key === "" && route === "" && requests === 0);
+  return succeeded({ lines: recent, recordedDays: recorded.map(({ day }) => day) });
 }
 
 /** The first of the days, as `2026-01-31`. */
-export function firstDay(today: string): string {
-  return daysBefore(today, USAGE_DAYS);
+export function firstDay(today: string, days: number): string {
+  return daysBefore(today, days);
 }
 
 function daysBefore(today: string, days: number): string {
@@ -75,18 +80,24 @@ export function pathsHit({ entries }: Catalogue): (path: string) => readonly str
 export function withUsage(
   changes: readonly Change[],
   base: Catalogue,
-  { lines, recordedDays }: RecordedUsage,
-  today: string,
+  recorded: RecordedUsage,
+  { today, days }: { readonly today: string; readonly days: number },
 ): readonly Change[] {
-  const recorded = new Set(recordedDays);
-  const days = Array.from({ length: USAGE_DAYS }, (_, i) => daysBefore(today, i + 1));
-  const count = days.filter((day) => recorded.has(day)).length;
+  const { lines, recordedDays, shapes, rest } = recorded;
+  const known = new Set(recordedDays);
+  const asked = Array.from({ length: days }, (_, i) => daysBefore(today, i + 1));
+  const period = { days, recordedDays: asked.filter((day) => known.has(day)).length };
   const pathsOf = pathsHit(base);
+  const shapesByRoute = groupedBy(shapes ?? [], ({ route }) => route);
   const byRoute = groupedBy(lines, ({ route }) => route);
   return changes.map((change) => {
     if (change.severity !== "breaking") return change;
-    const calls = pathsOf(change.endpoint).flatMap((path) => byRoute.get(path) ?? []);
-    return { ...change, usage: usageOf(change, keysIn(calls), count) };
+    const paths = pathsOf(change.endpoint);
+    const usage = usageOf(change, keysIn(paths.flatMap((path) => byRoute.get(path) ?? [])), period);
+    if (shapes === undefined) return { ...change, usage };
+    const own = paths.flatMap((path) => shapesByRoute.get(path) ?? []);
+    const others = paths.reduce((sum, path) => sum + (rest?.get(path) ?? 0), 0);
+    return { ...change, usage: usageByShapes(change, usage, own, others) };
   });
 }
 
@@ -102,11 +113,58 @@ function keysIn(lines: readonly RouteUsage[]): ReadonlyMap<string, KeyUsage> {
   return keys;
 }
 
-function usageOf(change: Change, keys: ReadonlyMap<string, KeyUsage>, recordedDays: number): ChangeUsage {
+/** Shapes say which of a caller's requests a change hits: of two parameters, whether they are asked together. */
+function usageByShapes(
+  change: Change,
+  counted: ChangeUsage,
+  shapes: readonly ShapeUsage[],
+  rest: number,
+): ChangeUsage {
+  const hit = shapes.filter(({ shape, requests }) => hitsOf(change, namesOf(shape, requests)) > 0);
+  const isComplete = rest <= 0 && counted.recordedDays === counted.days;
+  return {
+    ...counted,
+    state: hit.length > 0 ? "used" : isComplete ? "unused" : "unknown",
+    ...callersOf(hit),
+    shapes: [...groupedBy(hit, ({ shape }) => shape)]
+      .map(([shape, lines]) => ({
+        shape,
+        ...callersOf(lines),
+        lastSeen: lines.map(({ lastSeen }) => lastSeen).reduce((a, b) => (a > b ? a : b)),
+      }))
+      .sort((a, b) => b.requests - a.requests || byText(a.shape, b.shape)),
+    rest: Math.max(0, rest),
+  };
+}
+
+function callersOf(lines: readonly ShapeUsage[]) {
+  const distinct = (names: readonly string[]): readonly string[] => [...new Set(names)].sort();
+  return {
+    keys: distinct(lines.map(({ key }) => key)),
+    organizations: distinct(lines.map(({ org }) => org)).filter((org) => org !== ""),
+    requests: lines.reduce((sum, { requests }) => sum + requests, 0),
+  };
+}
+
+/** The names of a shape, as usage counts those of requests. */
+function namesOf(text: string, requests: number): KeyUsage {
+  const [, , , fields = ""] = text.split(" ");
+  const parts = fields === "" ? [] : fields.split("&").map((part) => part.split("=").map(decodeURIComponent));
+  const names = parts.flatMap(([name = "", value]) =>
+    value === undefined ? [name] : [name, ...value.split(",").map((one) => `${name}=${one}`)],
+  );
+  return { org: "", requests, byParameter: new Map(names.map((name) => [name, requests])) };
+}
+
+function usageOf(
+  change: Change,
+  keys: ReadonlyMap<string, KeyUsage>,
+  { days, recordedDays }: Pick<ChangeUsage, "days" | "recordedDays">,
+): ChangeUsage {
   const hit = [...keys]
     .map(([key, one]) => ({ key, org: one.org, requests: hitsOf(change, one) }))
     .filter(({ requests }) => requests > 0);
-  const state = hit.length > 0 ? "used" : recordedDays === USAGE_DAYS ? "unused" : "unknown";
+  const state = hit.length > 0 ? "used" : recordedDays === days ? "unused" : "unknown";
   return {
     state,
     keys: hit.map(({ key }) => key).sort(),
@@ -114,6 +172,7 @@ function usageOf(change: Change, keys: ReadonlyMap<string, KeyUsage>, recordedDa
     requests: hit.reduce((sum, { requests }) => sum + requests, 0),
     parameters: parametersOf([...keys.values()]),
     recordedDays,
+    days,
   };
 }
 

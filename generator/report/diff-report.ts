@@ -7,7 +7,6 @@ import {
 } from "../diff/accepted-changes.js";
 import { type Change, type ChangeUsage, isFailing } from "../diff/change.js";
 import { CHANGE_KINDS, KINDS, SEVERITIES, type Severity } from "../diff/kinds.js";
-import { USAGE_DAYS } from "../diff/usage.js";
 import { joined, list, plain, sentence, type Sentence, visible } from "../manifest/strings.js";
 import {
   type Block,
@@ -149,12 +148,12 @@ function changeItem(change: Change, label: string = change.severity): Item {
 const MAX_USERS = 5;
 
 function usageText(usage: ChangeUsage): Sentence {
-  const { state, keys, organizations, requests, parameters, recordedDays } = usage;
-  const days = String(USAGE_DAYS);
+  const { state, keys, organizations, requests, parameters, recordedDays, shapes = [], rest = 0 } = usage;
+  const days = String(usage.days);
   if (state === "unused") return plain(`Hits nobody: no such request in the last ${days} days.`);
   if (state === "unknown")
     return plain(
-      `Hits nobody as far as is known: usage was recorded on ${String(recordedDays)} of the last ${days} days.`,
+      `Hits nobody as far as is known: usage was recorded on ${String(recordedDays)} of the last ${days} days${rest > 0 ? `, and ${counted(rest, "request")} have no shape` : ""}.`,
     );
   const names = Object.entries(parameters).map(([name, count]) => `${name} (${String(count)})`);
   const what = `Hits ${counted(requests, "request")} in the last ${days} days: `;
@@ -164,6 +163,9 @@ function usageText(usage: ChangeUsage): Sentence {
       ? []
       : [plain(` of ${counted(organizations.length, "organization")} (`), some(organizations), plain(")")]),
     ...(names.length === 0 ? [] : [plain("; parameters used at the path: "), some(names)]),
+    ...(shapes.length === 0
+      ? []
+      : [plain("; shapes: "), some(shapes.map(({ shape, requests: n }) => `${shape} (${String(n)})`))]),
     plain("."),
   );
 }

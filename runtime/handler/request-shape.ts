@@ -1,19 +1,7 @@
 import type { ServedEndpoint } from "../model/served-endpoint.js";
-import type { RawFields, ResolvedQuery, RowFormat } from "../model/query.js";
+import type { RawValue, ResolvedQuery } from "../model/query.js";
 import type { Tier } from "../model/tier.js";
 import { NO_FIELDS } from "../request/request-fields.js";
-
-/**
- * The shape of a request: what its caller depends on, without values (runtime/docs/operations.md). Of a parameter its name with
- * the operator; of what names columns, groups, measures and accepted values, these too.
- */
-export interface RequestShape {
-  readonly method: string;
-  readonly format: RowFormat;
-  readonly tier: Tier;
-  /** Names and, of those that show it, values, in the order of their names. */
-  readonly fields: readonly (readonly [name: string, value: string | null])[];
-}
 
 /** Parameters whose values are names that the document lists. */
 const NAMING = ["fields", "group_by", "measures", "metrics", "sort_by", "sort_direction"];
@@ -40,7 +28,11 @@ const MAX_TEXTS = 5_000;
 /** Longer requests have no shape: they count as the rest. */
 const MAX_LENGTH = 1_000;
 
-/** The text of a request's shape; null where it is too long to keep. */
+/**
+ * The shape of a request: what its caller depends on, without values (runtime/docs/operations.md). Of a parameter its name with
+ * the operator; of what names columns, groups, measures and accepted values, these too.
+ * `GET json tier1 limit&status=paid`; null where it is too long to keep.
+ */
 export function shapeOf(
   endpoint: ServedEndpoint,
   { fields = NO_FIELDS, format }: ResolvedQuery,
@@ -64,7 +56,7 @@ export function shapeOf(
   return text;
 }
 
-function valueOf(raw: RawFields extends ReadonlyMap<string, infer Raw> ? Raw : never): string {
+function valueOf(raw: RawValue): string {
   return raw.from === "query" ? raw.texts.join(",") : [raw.value].flat().map(String).join(",");
 }
 
@@ -72,20 +64,4 @@ function shapeText(key: string): string {
   const [head = "", ...fields] = key.split("\n");
   const parts = fields.map((field) => field.split("\t").map(encodeURIComponent).join("="));
   return `${head} ${parts.sort().join("&")}`;
-}
-
-/** Reads the text of a shape; null where it is none. */
-export function parseShape(text: string): RequestShape | null {
-  const [method = "", format = "", tier = "", fields = ""] = text.split(" ");
-  if (tier === "") return null;
-  const parts = fields === "" ? [] : fields.split("&");
-  return {
-    method,
-    format: format as RowFormat,
-    tier: tier as Tier,
-    fields: parts.map((part) => {
-      const [name = "", value] = part.split("=").map(decodeURIComponent);
-      return [name, value ?? null] as const;
-    }),
-  };
 }

@@ -69,7 +69,32 @@ export interface RecordedUsage {
   /** The days, as `2026-01-31`, of which no request was lost. */
   readonly recordedDays: readonly string[];
   readonly lines: readonly RouteUsage[];
+  /** Absent where no shape of these routes was kept. */
+  readonly shapes?: readonly ShapeUsage[];
+  /** By route: requests that succeeded and have no shape. */
+  readonly rest?: ReadonlyMap<string, number>;
 }
+
+/** Requests of one key to one route in one shape. */
+export interface ShapeUsage extends Omit<RouteUsage, "parameter"> {
+  readonly shape: string;
+  /** In UTC, as `2026-01-31T12:00:00Z`. */
+  readonly lastSeen: string;
+}
+
+const OF_SHAPES = `SELECT shapes.key, coalesce(max(usage.org), '') AS org, route, shape, sum(shapes.requests)::float8 AS requests,
+    to_char(max(shapes.last_seen) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS "lastSeen"
+  FROM routewright.usage_shapes shapes LEFT JOIN routewright.usage USING (day, key, route)
+  WHERE day >= $1 AND route = ANY($2) GROUP BY shapes.key, route, shape ORDER BY route, requests DESC, shape, shapes.key`;
+
+const REST = `SELECT route, (succeeded - coalesce(kept, 0))::float8 AS requests
+  FROM (
+    SELECT route, sum(requests - refused - errors) AS succeeded
+    FROM routewright.usage WHERE day >= $1 AND route = ANY($2) GROUP BY route
+  ) AS usage LEFT JOIN (
+    SELECT route, sum(requests) AS kept
+    FROM routewright.usage_shapes WHERE day >= $1 AND route = ANY($2) GROUP BY route
+  ) AS shapes USING (route)`;
 
 const OF_ROUTES = `SELECT key, max(org) AS org, route, NULL AS parameter, sum(requests)::float8 AS requests
   FROM routewright.usage WHERE day >= $1 AND route = ANY($2) GROUP BY key, route
@@ -90,12 +115,32 @@ export function readRouteUsage(
     try {
       const lines = await table.query<RouteUsage>(OF_ROUTES, [since, routes]);
       const days = await table.query<{ readonly day: string }>(RECORDED_DAYS, [since]);
-      return { lines, recordedDays: days.map(({ day }) => day) };
+      return {
+        lines,
+        recordedDays: days.map(({ day }) => day),
+        ...(await shapesOf(table, [since, routes])),
+      };
     } catch (error) {
       if (isMissing(error)) return { lines: [], recordedDays: [] };
       throw error;
     }
   });
+}
+
+async function shapesOf(
+  table: UsageTable,
+  values: readonly unknown[],
+): Promise<Pick<RecordedUsage, "shapes" | "rest">> {
+  try {
+    const shapes = await table.query<ShapeUsage>(OF_SHAPES, values);
+    if (shapes.length === 0) return {};
+    const rest = await table.query<{ readonly route: string; readonly requests: number }>(REST, values);
+    return { shapes, rest: new Map(rest.map(({ route, requests }) => [route, requests])) };
+  } catch (error) {
+    // Servers that keep no shapes do not make the table.
+    if (isMissing(error)) return {};
+    throw error;
+  }
 }
 
 /** Reads the usage that the servers have written, for a report. No lines where the table does not exist yet. */
@@ -131,5 +176,5 @@ async function reading<Value>(
 }
 
 function readGrant(role: string): string {
-  return `GRANT USAGE ON SCHEMA routewright TO ${role}; GRANT SELECT ON routewright.usage, routewright.usage_parameters TO ${role}`;
+  return `GRANT USAGE ON SCHEMA routewright TO ${role}; GRANT SELECT ON ALL TABLES IN SCHEMA routewright TO ${role}`;
 }

@@ -21,6 +21,7 @@ interface Calls {
   readonly daysAgo?: number;
   readonly requests?: number;
   readonly parameters?: Readonly<Record<string, number>>;
+  readonly shapes?: Map<string, number>;
 }
 
 function rowOf({
@@ -30,6 +31,7 @@ function rowOf({
   daysAgo = 3,
   requests = 10,
   parameters = {},
+  shapes,
 }: Calls): UsageRow {
   const sums = { requests, refused: 0, errors: 0, rows: 0, bytes: 0 };
   const names = new Map(Object.entries(parameters));
@@ -37,6 +39,7 @@ function rowOf({
     ...{ day: day(daysAgo), key, route, user: "", org, tier: "tier0", ...sums },
     lastSeen: Date.now() - daysAgo * DAY_MS,
     parameters: names,
+    ...(shapes && { shapes }),
   };
 }
 
@@ -127,6 +130,28 @@ describe("diff --usage", () => {
     expect(text).toContain(
       'Hits 42 requests in the last 30 days: 1 key ("aaaa") of 1 organization ("Acme"); parameters used at the path: "day (105)", "symbol (42)".',
     );
+  });
+
+  it("names the shapes that a change breaks, and calls none unused while a request has no shape", async () => {
+    const shapes = (...all: readonly (readonly [string, number])[]) => new Map(all);
+    const SYMBOL = "GET json tier1 limit&symbol";
+    const DAY = "GET csv tier0 day";
+    const calls = (requests: number): readonly Calls[] => [
+      { route: ROUTE, key: "aaaa", org: "Acme", requests: 40, shapes: shapes([SYMBOL, 40]) },
+      { route: ROUTE, key: "bbbb", org: "Bits", requests, shapes: shapes([DAY, 50]) },
+    ];
+    const { changes, text } = await changed([withoutSymbol], await recordedIn(calls(50)));
+    expect(changes[0]?.usage).toMatchObject({
+      state: "used",
+      keys: ["aaaa"],
+      requests: 40,
+      rest: 0,
+      shapes: [{ shape: SYMBOL, requests: 40, keys: ["aaaa"], organizations: ["Acme"] }],
+    });
+    expect(text).toContain(`shapes: "${SYMBOL} (40)"`);
+    const others = { ...orders, routewright: { fields: true, former_paths: [{ path: "/v1/shop/old" }] } };
+    expect(hits(await changed([others], await recordedIn(calls(50))))).toEqual(["filter-removed: unused 0"]);
+    expect(hits(await changed([others], await recordedIn(calls(51))))).toEqual(["filter-removed: unknown 0"]);
   });
 
   it("counts calls at former paths for a change of the endpoint, and alone for the removal of the path", async () => {
@@ -320,7 +345,7 @@ it("a measure and a group that go hit the calls that ask for them", () => {
     compareCatalogues(base!, head!, CALENDAR),
     base!,
     { lines, recordedDays: [] },
-    "2030-01-31",
+    { today: "2030-01-31", days: 30 },
   );
   expect(
     changes
