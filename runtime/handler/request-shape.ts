@@ -12,7 +12,7 @@ const shown = new WeakMap<ServedEndpoint, ReadonlySet<string>>();
 function shownNames(endpoint: ServedEndpoint): ReadonlySet<string> {
   let names = shown.get(endpoint);
   if (names === undefined) {
-    const listed = endpoint.spec.parameters.filter((one) => "values" in one && one.values !== undefined);
+    const listed = endpoint.spec.parameters.filter((one) => "values" in one);
     names = new Set([...NAMING, ...listed.map(({ name }) => name)]);
     shown.set(endpoint, names);
   }
