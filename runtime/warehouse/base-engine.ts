@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { columnNamed } from "../model/column-names.js";
 import { SERVER_DEFAULTS } from "../model/limits.js";
 import type { FilterParameter, Relation } from "../model/endpoint.js";
@@ -11,7 +10,8 @@ import { FairQueue } from "./fair-queue.js";
 import type { FilterType } from "./filter-type.js";
 import type { AskedGrouping } from "../model/aggregate.js";
 import type { AggregateDialect, PreparedGrouping, SourceColumns } from "./aggregate-dialect.js";
-import { loadMetrics, type MetricsModule } from "./load-metrics.js";
+import { Groupings } from "./groupings.js";
+import { loadMetrics } from "./load-metrics.js";
 import { Relations } from "./relations.js";
 import { valueError } from "./value-error.js";
 import { withDeclaredNames, withNamesOf } from "./served-columns.js";
@@ -97,7 +97,7 @@ export abstract class BaseEngine implements Warehouse {
   protected readonly budget: SpoolBudget;
   readonly #relations: Relations;
   readonly #statementTimeoutMs: number;
-  #aggregateEngine: InstanceType<MetricsModule["AggregateEngine"]> | null = null;
+  readonly #groupings: Groupings;
 
   constructor(options: EngineOptions) {
     const {
@@ -123,6 +123,15 @@ export abstract class BaseEngine implements Warehouse {
         }),
       mayHaveChanged: (error) => error instanceof ColumnMissing || this.mayHaveChanged(error),
       onColumns: options.onColumns ?? (() => undefined),
+    });
+    this.#groupings = new Groupings({
+      dialect: () => this.aggregates,
+      relations: this.#relations,
+      describe: (select) =>
+        this.describeSelect(select).catch((error: unknown) => {
+          throw this.translated(error);
+        }),
+      mayHaveChanged: (error) => this.mayHaveChanged(error),
     });
   }
 
@@ -190,7 +199,10 @@ export abstract class BaseEngine implements Warehouse {
     run: (query: EngineQuery, columns: ResultColumns) => Promise<T>,
   ): Promise<T> {
     try {
-      if (query.selection.grouping !== undefined) return await this.#grouped(query, context, run);
+      if (query.selection.grouping !== undefined)
+        return await this.#groupings.run(query.selection, context.version, (prepared) =>
+          this.#runGrouped(prepared, query, context, run),
+        );
       return await this.#relations.query(query.relation, context, (columns) => {
         const own = withNamesOf(query, columns);
         this.#requireValues(own.selection.conditions, [columns]);
@@ -198,23 +210,6 @@ export abstract class BaseEngine implements Warehouse {
       });
     } catch (error) {
       throw this.translated(error);
-    }
-  }
-
-  async #grouped<T>(
-    query: ResolvedQuery,
-    context: QueryContext,
-    run: (query: EngineQuery, columns: ResultColumns) => Promise<T>,
-  ): Promise<T> {
-    const used = await this.#prepared(query, context.version);
-    try {
-      return await this.#runGrouped(used, query, context, run);
-    } catch (error) {
-      if (!this.mayHaveChanged(error)) throw error;
-      this.#relations.expire(used.source.relations);
-      const found = await this.#prepared(query, context.version);
-      if (isDeepStrictEqual(found.read.map(typesOf), used.read.map(typesOf))) throw error;
-      return await this.#runGrouped(found, query, context, run);
     }
   }
 
@@ -238,20 +233,6 @@ export abstract class BaseEngine implements Warehouse {
     return this.#relations.query(source, context, (columns) => run({ ...query, from, read }, columns));
   }
 
-  async #prepared({ selection }: ResolvedQuery, version: string | null): Promise<PreparedGrouping> {
-    if (this.aggregates === null) throw new Error("The engine has no aggregates.");
-    const { AggregateEngine } = await loadMetrics();
-    this.#aggregateEngine ??= new AggregateEngine({
-      dialect: this.aggregates,
-      relations: this.#relations,
-      describe: (select) =>
-        this.describeSelect(select).catch((error: unknown) => {
-          throw this.translated(error);
-        }),
-    });
-    return this.#aggregateEngine.prepare(selection, version);
-  }
-
   expireColumns({ relation, selection: { grouping } }: ResolvedQuery): void {
     this.#relations.expire(grouping?.aggregate.relations.map((of) => of.relation) ?? [relation]);
   }
@@ -264,8 +245,10 @@ export abstract class BaseEngine implements Warehouse {
 
   async #columnsOfGroups(query: ResolvedQuery, version: string | null): Promise<QueryColumns> {
     try {
-      const { source, filtered } = await this.#prepared(query, version);
-      return { columns: await this.#relations.columns(source, version), filtered };
+      return await this.#groupings.run(query.selection, version, async ({ source, filtered }) => ({
+        columns: await this.#relations.columns(source, version),
+        filtered,
+      }));
     } catch (error) {
       throw this.translated(error);
     }
@@ -327,7 +310,7 @@ export abstract class BaseEngine implements Warehouse {
       const conditions = condition === null ? [] : [condition];
       const selection = { grouping, conditions, sort: [], page: null };
       const query: ResolvedQuery = { relation, selection, format: "json", timeoutMs: 0 };
-      const { source, select } = await this.#prepared(query, null);
+      const { source, select } = await this.#groupings.prepare(selection, null);
       return {
         query: { ...query, from: () => select(conditions) },
         columns: await this.#relations.columns(source, null),
@@ -366,5 +349,4 @@ export abstract class BaseEngine implements Warehouse {
   }
 }
 
-const typesOf = ({ columns }: SourceColumns): ResultColumns => columns;
 const allOf = (columns: ResultColumns): QueryColumns => ({ columns, filtered: [columns] });

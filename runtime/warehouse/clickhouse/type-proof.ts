@@ -22,7 +22,7 @@ export function typeProof<From>(values: readonly TypedValue<From>[]): Sql<From> 
     ", ",
   );
   const found = sql`toTypeName(tuple(0, ${list}))`;
-  const text = /\b(Tuple|Nested)\(/.test(known) ? onOneLine(found) : found;
+  const text = types.some((type) => /\b(Tuple|Nested)\(/.test(type)) ? onOneLine(found) : found;
   return sql` WINDOW types AS (ORDER BY toUInt8(if(${text} = ${escapedLiteral(known)}, '1', 'columns have changed')))`;
 }
 
