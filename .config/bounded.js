@@ -1,6 +1,6 @@
 /**
  * Lint rules of what a caller, a tenant or a source may make grow: a collection that lives as long as the process or an object says
- * what bounds it, and a timer of a computed time is one of `runtime/model/timer.ts`, since Node's end at once beyond 24.8 days.
+ * what bounds it, and a timer of a computed time is one of `runtime/core/model/timer.ts`, since Node's end at once beyond 24.8 days.
  */
 
 /** Of a comment: bounded by something. */
@@ -25,7 +25,7 @@ const collections = {
     schema: [],
     messages: {
       unbounded:
-        "Say in a comment what bounds this collection (“Bounded by …”). What is kept by a text that a caller chose is a BoundedCache (runtime/http/bounded-cache.ts).",
+        "Say in a comment what bounds this collection (“Bounded by …”). What is kept by a text that a caller chose is a BoundedCache (runtime/core/http/bounded-cache.ts).",
     },
   },
   create(context) {
@@ -62,7 +62,7 @@ const timers = {
     schema: [],
     messages: {
       computed:
-        "Node ends a timer at once whose time is over 24.8 days: for a computed time use Timer, Interval, sleep or signalAfter (runtime/model/timer.ts).",
+        "Node ends a timer at once whose time is over 24.8 days: for a computed time use Timer, Interval, sleep or signalAfter (runtime/core/model/timer.ts).",
     },
   },
   create(context) {

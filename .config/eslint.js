@@ -44,21 +44,21 @@ export default defineConfig(
         {
           name: "lru-cache",
           message:
-            "What is kept by a text is a BoundedCache (runtime/http/bounded-cache.ts): bounded in bytes.",
+            "What is kept by a text is a BoundedCache (runtime/core/http/bounded-cache.ts): bounded in bytes.",
         },
       ],
     },
   },
   {
     files: ["runtime/**/*.ts", "generator/**/*.ts"],
-    ignores: ["runtime/model/timer.ts"],
+    ignores: ["runtime/core/model/timer.ts"],
     plugins: { bounded },
     rules: { "bounded/computed-timers": "error" },
   },
   {
     // Only warehouse/ and metrics/ make SQL: others see its types.
     files: ["runtime/**/*.ts"],
-    ignores: ["runtime/warehouse/**", "runtime/metrics/**", "runtime/ramp/**", "runtime/embedded/**"],
+    ignores: ["runtime/core/warehouse/**", "runtime/metrics/**", "runtime/ramp/**", "runtime/postgres/embedded/**"],
     rules: {
       "@typescript-eslint/no-restricted-imports": [
         "error",
@@ -67,7 +67,7 @@ export default defineConfig(
             {
               regex: "warehouse/sql\\.js$",
               allowTypeImports: true,
-              message: "SQL is made in runtime/warehouse/ and runtime/metrics/ only.",
+              message: "SQL is made in runtime/core/warehouse/ and runtime/metrics/ only.",
             },
           ],
         },

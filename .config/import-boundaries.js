@@ -15,10 +15,10 @@ const list = ([text]) => text.split(/\s+/).filter((word) => word !== "");
 
 /** `part: what its code may load when it is used, by import()`: an arrow of its own, which forms no circle. */
 export const LOADED_WHEN_USED = {
-  "runtime/warehouse": list`runtime/metrics`,
-  "runtime/handler": list`runtime/warehouse/postgres runtime/warehouse/clickhouse`,
-  "runtime/ramp": list`runtime/embedded runtime/pages`,
-  runtime: list`runtime/warehouse/postgres runtime/embedded`,
+  "runtime/core/warehouse": list`runtime/metrics`,
+  "runtime/core/handler": list`runtime/postgres runtime/clickhouse`,
+  "runtime/ramp": list`runtime/postgres/embedded runtime/pages`,
+  runtime: list`runtime/postgres runtime/postgres/embedded`,
 };
 
 /** `part: what it may import besides itself`, in the order of the arrows. Packages are free, except our own. */
@@ -43,37 +43,37 @@ export const BOUNDARIES = {
   generator: list`
     generator/artifacts generator/manifest generator/catalogue generator/diff generator/lint generator/verify
     generator/commands @routewright/runtime`,
-  "runtime/model": [],
-  "runtime/connection": list`runtime/model`,
-  "runtime/http": list`runtime/model`,
-  "runtime/environment": list`runtime/model runtime/http`,
-  "runtime/request": list`runtime/model runtime/http runtime/request/rate-limit`,
-  "runtime/request/rate-limit": list`runtime/model`,
-  "runtime/warehouse": list`runtime/model runtime/http`,
-  "runtime/metrics": list`runtime/model runtime/request runtime/warehouse`,
-  "runtime/warehouse/postgres": list`runtime/model runtime/http runtime/connection runtime/warehouse`,
-  "runtime/warehouse/clickhouse": list`runtime/model runtime/warehouse`,
-  "runtime/response": list`runtime/model runtime/http runtime/warehouse`,
-  "runtime/handler": list`
-    runtime/model runtime/http runtime/request runtime/request/rate-limit runtime/warehouse runtime/response`,
-  "runtime/operations": list`
-    runtime/model runtime/connection runtime/http runtime/environment runtime/request runtime/warehouse runtime/handler`,
-  "runtime/release": list`runtime/model runtime/http runtime/warehouse runtime/handler`,
-  "runtime/system": list`
-    runtime/model runtime/http runtime/response runtime/handler runtime/release
-    runtime/operations`,
-  "runtime/pages": list`runtime/model runtime/http runtime/handler runtime/warehouse runtime/response`,
-  "runtime/mcp": list`
-    runtime/model runtime/http runtime/request runtime/response runtime/handler runtime/pages`,
-  "runtime/operations/workers": list`
-    runtime/model runtime/http runtime/warehouse runtime/release runtime/operations`,
-  "runtime/embedded": list`runtime/model`,
-  "runtime/ramp/database": list`runtime/model runtime/connection`,
-  "runtime/ramp/accounts": list`runtime/model runtime/ramp/database`,
-  "runtime/ramp/core": list`runtime/model runtime/http runtime/ramp/database runtime/ramp/accounts`,
-  "runtime/ramp/sign-in": list`runtime/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core`,
-  "runtime/ramp/providers": list`runtime/model runtime/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core`,
-  "runtime/ramp/webhooks": list`runtime/model runtime/http runtime/ramp/database runtime/ramp/core`,
+  "runtime/core/model": [],
+  "runtime/postgres/connection": list`runtime/core/model`,
+  "runtime/core/http": list`runtime/core/model`,
+  "runtime/core/environment": list`runtime/core/model runtime/core/http`,
+  "runtime/core/request": list`runtime/core/model runtime/core/http runtime/core/request/rate-limit`,
+  "runtime/core/request/rate-limit": list`runtime/core/model`,
+  "runtime/core/warehouse": list`runtime/core/model runtime/core/http`,
+  "runtime/metrics": list`runtime/core/model runtime/core/request runtime/core/warehouse`,
+  "runtime/postgres": list`runtime/core/model runtime/core/http runtime/postgres/connection runtime/core/warehouse`,
+  "runtime/clickhouse": list`runtime/core/model runtime/core/warehouse`,
+  "runtime/core/response": list`runtime/core/model runtime/core/http runtime/core/warehouse`,
+  "runtime/core/handler": list`
+    runtime/core/model runtime/core/http runtime/core/request runtime/core/request/rate-limit runtime/core/warehouse runtime/core/response`,
+  "runtime/server/operations": list`
+    runtime/core/model runtime/postgres/connection runtime/core/http runtime/core/environment runtime/core/request runtime/core/warehouse runtime/core/handler`,
+  "runtime/server/release": list`runtime/core/model runtime/core/http runtime/core/warehouse runtime/core/handler`,
+  "runtime/server/system": list`
+    runtime/core/model runtime/core/http runtime/core/response runtime/core/handler runtime/server/release
+    runtime/server/operations`,
+  "runtime/pages": list`runtime/core/model runtime/core/http runtime/core/handler runtime/core/warehouse runtime/core/response`,
+  "runtime/server/mcp": list`
+    runtime/core/model runtime/core/http runtime/core/request runtime/core/response runtime/core/handler runtime/pages`,
+  "runtime/server/operations/workers": list`
+    runtime/core/model runtime/core/http runtime/core/warehouse runtime/server/release runtime/server/operations`,
+  "runtime/postgres/embedded": list`runtime/core/model`,
+  "runtime/ramp/database": list`runtime/core/model runtime/postgres/connection`,
+  "runtime/ramp/accounts": list`runtime/core/model runtime/ramp/database`,
+  "runtime/ramp/core": list`runtime/core/model runtime/core/http runtime/ramp/database runtime/ramp/accounts`,
+  "runtime/ramp/sign-in": list`runtime/core/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core`,
+  "runtime/ramp/providers": list`runtime/core/model runtime/core/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core`,
+  "runtime/ramp/webhooks": list`runtime/core/model runtime/core/http runtime/ramp/database runtime/ramp/core`,
   "runtime/ramp/intents": list`
     runtime/ramp/database runtime/ramp/accounts runtime/ramp/core runtime/ramp/providers
     runtime/ramp/webhooks`,
@@ -81,22 +81,22 @@ export const BOUNDARIES = {
     runtime/ramp/database runtime/ramp/accounts runtime/ramp/core runtime/ramp/providers
     runtime/ramp/intents`,
   "runtime/ramp/api": list`
-    runtime/model runtime/http runtime/request/rate-limit runtime/ramp/database runtime/ramp/accounts
+    runtime/core/model runtime/core/http runtime/core/request/rate-limit runtime/ramp/database runtime/ramp/accounts
     runtime/ramp/core runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks
     runtime/ramp/intents runtime/ramp/hosted-pages`,
   "runtime/ramp/operator": list`
-    runtime/model runtime/http runtime/ramp/database runtime/ramp/core
+    runtime/core/model runtime/core/http runtime/ramp/database runtime/ramp/core
     runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks runtime/ramp/intents`,
-  "runtime/ramp/sandbox": list`runtime/model runtime/http runtime/ramp/core runtime/ramp/providers`,
+  "runtime/ramp/sandbox": list`runtime/core/model runtime/core/http runtime/ramp/core runtime/ramp/providers`,
   "runtime/ramp": list`
-    runtime/model runtime/http runtime/environment runtime/request/rate-limit
+    runtime/core/model runtime/core/http runtime/core/environment runtime/core/request/rate-limit
     runtime/ramp/operator runtime/ramp/sandbox runtime/ramp/database runtime/ramp/accounts
     runtime/ramp/core runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks
     runtime/ramp/intents runtime/ramp/api`,
   runtime: list`
-    runtime/model runtime/http runtime/request runtime/warehouse runtime/warehouse/postgres runtime/response runtime/handler
-    runtime/release runtime/system runtime/pages runtime/mcp runtime/environment
-    runtime/operations runtime/operations/workers runtime/embedded`,
+    runtime/core/model runtime/core/http runtime/core/request runtime/core/warehouse runtime/postgres runtime/core/response runtime/core/handler
+    runtime/server/release runtime/server/system runtime/pages runtime/server/mcp runtime/core/environment
+    runtime/server/operations runtime/server/operations/workers runtime/postgres/embedded`,
 };
 
 const PARTS = Object.keys(BOUNDARIES).sort((a, b) => b.length - a.length);

@@ -1,5 +1,5 @@
 /** What generated modules import, and what mounts their handlers in an Express app. */
-export { Keyring, readKeyring } from "./request/keyring.js";
+export { Keyring, readKeyring } from "./core/request/keyring.js";
 export {
   defineEndpoint,
   type Declaration,
@@ -10,7 +10,7 @@ export {
   type GetHandler,
   type PostHandler,
   type ResponseBody,
-} from "./handler/define.js";
-export type * from "./model/endpoint.js";
-export type { GatewayOptions } from "./handler/gateway.js";
-export { openGateway, type OpenGateway as Gateway, withGateway } from "./handler/open-gateway.js";
+} from "./core/handler/define.js";
+export type * from "./core/model/endpoint.js";
+export type { GatewayOptions } from "./core/handler/gateway.js";
+export { openGateway, type OpenGateway as Gateway, withGateway } from "./core/handler/open-gateway.js";

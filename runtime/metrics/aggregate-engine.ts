@@ -6,19 +6,19 @@ import {
   groupingKey,
   leavesOf,
   METRIC_TIME,
-} from "../model/aggregate.js";
-import { columnNamed } from "../model/column-names.js";
-import type { Relation } from "../model/endpoint.js";
-import type { Condition, Selection } from "../model/query.js";
-import type { DerivedRows, Relations } from "../warehouse/relations.js";
-import { join, sql, type Sql } from "../warehouse/sql.js";
+} from "../core/model/aggregate.js";
+import { columnNamed } from "../core/model/column-names.js";
+import type { Relation } from "../core/model/endpoint.js";
+import type { Condition, Selection } from "../core/model/query.js";
+import type { DerivedRows, Relations } from "../core/warehouse/relations.js";
+import { join, sql, type Sql } from "../core/warehouse/sql.js";
 import type {
   DescribedRelation,
   DescribedSelect,
   ResultColumn,
   ResultColumns,
-} from "../warehouse/warehouse.js";
-import type { AggregateDialect, PreparedGrouping } from "../warehouse/aggregate-dialect.js";
+} from "../core/warehouse/warehouse.js";
+import type { AggregateDialect, PreparedGrouping } from "../core/warehouse/aggregate-dialect.js";
 import { groupedRows } from "./grouped-rows.js";
 import { rowConditions } from "./leaves.js";
 import { type GroupsBuild, named, onRows, rowSet, valueOf } from "./row-set.js";

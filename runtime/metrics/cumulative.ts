@@ -1,7 +1,7 @@
-import type { AskedGroup, Leaf } from "../model/aggregate.js";
-import type { Selection } from "../model/query.js";
-import { join, sql } from "../warehouse/sql.js";
-import type { GroupedSource, Part } from "../warehouse/aggregate-dialect.js";
+import type { AskedGroup, Leaf } from "../core/model/aggregate.js";
+import type { Selection } from "../core/model/query.js";
+import { join, sql } from "../core/warehouse/sql.js";
+import type { GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
 import {
   filtersOf,
   groupBy,

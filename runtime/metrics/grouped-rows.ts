@@ -1,8 +1,8 @@
-import type { AskedGroup, FixedFilter, Formula, FormulaInput, MetricTree } from "../model/aggregate.js";
-import { compareGrains, leavesOf } from "../model/aggregate.js";
-import type { Selection } from "../model/query.js";
-import { constant, EMPTY, join, projectParts, sql } from "../warehouse/sql.js";
-import type { GroupedSource, Part } from "../warehouse/aggregate-dialect.js";
+import type { AskedGroup, FixedFilter, Formula, FormulaInput, MetricTree } from "../core/model/aggregate.js";
+import { compareGrains, leavesOf } from "../core/model/aggregate.js";
+import type { Selection } from "../core/model/query.js";
+import { constant, EMPTY, join, projectParts, sql } from "../core/warehouse/sql.js";
+import type { GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
 import { groupColumn, type LeafUse, nonAdditiveLeaf, plainLeaves, timeGroups } from "./leaves.js";
 import type { GroupsBuild } from "./row-set.js";
 import { cumulativeLeaf } from "./cumulative.js";

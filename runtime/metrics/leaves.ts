@@ -5,10 +5,10 @@ import {
   type Grain,
   type Leaf,
   METRIC_TIME,
-} from "../model/aggregate.js";
-import { type Condition, OWN_ROWS, type Selection } from "../model/query.js";
-import { EMPTY, join, projectParts, sql } from "../warehouse/sql.js";
-import type { GroupedSource, Part } from "../warehouse/aggregate-dialect.js";
+} from "../core/model/aggregate.js";
+import { type Condition, OWN_ROWS, type Selection } from "../core/model/query.js";
+import { EMPTY, join, projectParts, sql } from "../core/warehouse/sql.js";
+import type { GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
 import { type GroupsBuild, dimensionOf, onRows, type RowSet, rowSet, selected } from "./row-set.js";
 
 /** A leaf within its metric: with the filters of all metrics around it. */

@@ -1,8 +1,8 @@
-import type { AskedGroup, Grain, Leaf } from "../model/aggregate.js";
-import type { Selection } from "../model/query.js";
-import { constant, join, projectParts, sql } from "../warehouse/sql.js";
-import type { ResultColumn } from "../warehouse/warehouse.js";
-import type { GroupedSource, Part } from "../warehouse/aggregate-dialect.js";
+import type { AskedGroup, Grain, Leaf } from "../core/model/aggregate.js";
+import type { Selection } from "../core/model/query.js";
+import { constant, join, projectParts, sql } from "../core/warehouse/sql.js";
+import type { ResultColumn } from "../core/warehouse/warehouse.js";
+import type { GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
 import {
   filtersOf,
   fixedCondition,

@@ -13,15 +13,15 @@ import {
   leavesOf,
   METRIC_TIME,
   timedLeaves,
-} from "../model/aggregate.js";
-import { operatorsOf } from "../model/column-filters.js";
-import { type FilterParameter, PAGE_FIELDS, SORT_FIELDS, type SortKey } from "../model/endpoint.js";
-import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
-import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "../model/operators.js";
-import type { Condition, RawFields, Selection } from "../model/query.js";
-import type { ServedEndpoint, ServedFilter } from "../model/served-endpoint.js";
-import { readList, readPage, readSingle } from "../request/request-fields.js";
-import { missingFilter, readConditions, unknownError } from "../request/resolve-query.js";
+} from "../core/model/aggregate.js";
+import { operatorsOf } from "../core/model/column-filters.js";
+import { type FilterParameter, PAGE_FIELDS, SORT_FIELDS, type SortKey } from "../core/model/endpoint.js";
+import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
+import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "../core/model/operators.js";
+import type { Condition, RawFields, Selection } from "../core/model/query.js";
+import type { ServedEndpoint, ServedFilter } from "../core/model/served-endpoint.js";
+import { readList, readPage, readSingle } from "../core/request/request-fields.js";
+import { missingFilter, readConditions, unknownError } from "../core/request/resolve-query.js";
 
 /** What a request for groups selects: its filters restrict the rows before they are grouped. */
 export function readGroups(

@@ -1,13 +1,13 @@
-import { type Aggregate, type AskedGrouping, groupNames, timedLeaves } from "../model/aggregate.js";
-import type { Endpoint } from "../model/endpoint.js";
-import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
-import { DEFAULT_MAX_LENGTH, VALUES_PAGE } from "../model/limits.js";
-import { beginsWith } from "../model/operators.js";
-import { Projection } from "../model/projection.js";
-import type { Condition, RawFields, Selection } from "../model/query.js";
-import type { ServedEndpoint, ServedFilter } from "../model/served-endpoint.js";
-import { readPage, readRequired, readSingle } from "../request/request-fields.js";
-import { missingFilter, readConditions, unsupported, withOperators } from "../request/resolve-query.js";
+import { type Aggregate, type AskedGrouping, groupNames, timedLeaves } from "../core/model/aggregate.js";
+import type { Endpoint } from "../core/model/endpoint.js";
+import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
+import { DEFAULT_MAX_LENGTH, VALUES_PAGE } from "../core/model/limits.js";
+import { beginsWith } from "../core/model/operators.js";
+import { Projection } from "../core/model/projection.js";
+import type { Condition, RawFields, Selection } from "../core/model/query.js";
+import type { ServedEndpoint, ServedFilter } from "../core/model/served-endpoint.js";
+import { readPage, readRequired, readSingle } from "../core/request/request-fields.js";
+import { missingFilter, readConditions, unsupported, withOperators } from "../core/request/resolve-query.js";
 import { groupParameters, measureConditions, readGrouping } from "./resolve-grouping.js";
 
 /** Parameters of a request for values; the others are filters of the endpoint. */

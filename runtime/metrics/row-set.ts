@@ -5,11 +5,11 @@ import {
   type Grain,
   type AskedGrouping,
   METRIC_TIME,
-} from "../model/aggregate.js";
-import { type Condition, OWN_ROWS, type Selection } from "../model/query.js";
-import { EMPTY, join, projectParts, sql, type Sql } from "../warehouse/sql.js";
-import type { ResultColumn, ResultColumns } from "../warehouse/warehouse.js";
-import type { AggregateDialect } from "../warehouse/aggregate-dialect.js";
+} from "../core/model/aggregate.js";
+import { type Condition, OWN_ROWS, type Selection } from "../core/model/query.js";
+import { EMPTY, join, projectParts, sql, type Sql } from "../core/warehouse/sql.js";
+import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
+import type { AggregateDialect } from "../core/warehouse/aggregate-dialect.js";
 
 /** What a statement of groups is made from. */
 export interface GroupsBuild {

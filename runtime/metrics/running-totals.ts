@@ -1,7 +1,7 @@
-import type { AskedGroup, Leaf } from "../model/aggregate.js";
-import type { Selection } from "../model/query.js";
-import { EMPTY, sql } from "../warehouse/sql.js";
-import type { Part } from "../warehouse/aggregate-dialect.js";
+import type { AskedGroup, Leaf } from "../core/model/aggregate.js";
+import type { Selection } from "../core/model/query.js";
+import { EMPTY, sql } from "../core/warehouse/sql.js";
+import type { Part } from "../core/warehouse/aggregate-dialect.js";
 import { groupBy, groupColumn, timeGrainOf } from "./leaves.js";
 import {
   columnsOf,

@@ -1,9 +1,9 @@
-import type { AskedGroup } from "../model/aggregate.js";
-import type { Selection } from "../model/query.js";
-import { join, sql } from "../warehouse/sql.js";
-import type { GroupedSource, Part } from "../warehouse/aggregate-dialect.js";
+import type { AskedGroup } from "../core/model/aggregate.js";
+import type { Selection } from "../core/model/query.js";
+import { join, sql } from "../core/warehouse/sql.js";
+import type { GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
 import { groupColumn, type LeafUse, plainLeaves } from "./leaves.js";
-import type { ResultColumn } from "../warehouse/warehouse.js";
+import type { ResultColumn } from "../core/warehouse/warehouse.js";
 import type { GroupsBuild } from "./row-set.js";
 
 /** Sources that are combined to one row per group, and what is computed from it. */

@@ -6,11 +6,11 @@ import {
   METRIC_TIME,
   type Period,
   type TimeSpine,
-} from "../model/aggregate.js";
-import type { Selection } from "../model/query.js";
-import { join, sql } from "../warehouse/sql.js";
-import type { ResultColumn } from "../warehouse/warehouse.js";
-import type { GroupedSource, Part } from "../warehouse/aggregate-dialect.js";
+} from "../core/model/aggregate.js";
+import type { Selection } from "../core/model/query.js";
+import { join, sql } from "../core/warehouse/sql.js";
+import type { ResultColumn } from "../core/warehouse/warehouse.js";
+import type { GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
 import {
   filtersOf,
   fixedCondition,

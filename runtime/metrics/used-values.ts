@@ -5,8 +5,8 @@ import {
   leavesOf,
   METRIC_TIME,
   needsSpine,
-} from "../model/aggregate.js";
-import { type Condition, OWN_ROWS } from "../model/query.js";
+} from "../core/model/aggregate.js";
+import { type Condition, OWN_ROWS } from "../core/model/query.js";
 import { dimensionsIn } from "./leaves.js";
 
 /** The values of each relation that a grouping may read: one that it does not read need not exist. */

@@ -1,6 +1,6 @@
-import { allows, type Tier, TIER_NAMES } from "../model/tier.js";
-import type { CATALOGUE_SCHEMA } from "../handler/catalogue-schema.js";
-import type { ValueOf } from "../model/schema.js";
+import { allows, type Tier, TIER_NAMES } from "../core/model/tier.js";
+import type { CATALOGUE_SCHEMA } from "../core/handler/catalogue-schema.js";
+import type { ValueOf } from "../core/model/schema.js";
 
 /** Whether callers see every endpoint, or only those that they may call (`CATALOGUE`). */
 export type CatalogueScope = "public" | "allowed";

@@ -1,13 +1,13 @@
-import type { ApiAbout } from "../model/about.js";
-import { operatorsOf } from "../model/column-filters.js";
-import type { Aggregate } from "../model/aggregate.js";
-import type { Endpoint } from "../model/endpoint.js";
-import { type Caller, mayCall } from "../model/caller.js";
-import { allows, type Tier, TIERS } from "../model/tier.js";
-import { type LineageNodes, lineageIn } from "../model/lineage-file.js";
-import { ownValue } from "../model/own-value.js";
-import { rowOf } from "../response/read-rows.js";
-import { BuildRecords } from "../warehouse/data-versions.js";
+import type { ApiAbout } from "../core/model/about.js";
+import { operatorsOf } from "../core/model/column-filters.js";
+import type { Aggregate } from "../core/model/aggregate.js";
+import type { Endpoint } from "../core/model/endpoint.js";
+import { type Caller, mayCall } from "../core/model/caller.js";
+import { allows, type Tier, TIERS } from "../core/model/tier.js";
+import { type LineageNodes, lineageIn } from "../core/model/lineage-file.js";
+import { ownValue } from "../core/model/own-value.js";
+import { rowOf } from "../core/response/read-rows.js";
+import { BuildRecords } from "../core/warehouse/data-versions.js";
 import type {
   Build,
   CatalogueBody,

@@ -1,17 +1,17 @@
 import { setImmediate } from "node:timers/promises";
-import { BoundedCache } from "../http/bounded-cache.js";
+import { BoundedCache } from "../core/http/bounded-cache.js";
 import { catalogueFor, type CatalogueSource } from "./catalogue.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "./catalogue-body.js";
-import { type Access, mayCall } from "../model/caller.js";
-import { atomOf, type Changelog, changelogFor } from "../model/changelog.js";
-import { groupedBy } from "../model/grouped.js";
-import { allows, isTier, type Tier } from "../model/tier.js";
-import { BufferedResult } from "../response/buffered-result.js";
-import type { BuildRecords } from "../warehouse/data-versions.js";
+import { type Access, mayCall } from "../core/model/caller.js";
+import { atomOf, type Changelog, changelogFor } from "../core/model/changelog.js";
+import { groupedBy } from "../core/model/grouped.js";
+import { allows, isTier, type Tier } from "../core/model/tier.js";
+import { BufferedResult } from "../core/response/buffered-result.js";
+import type { BuildRecords } from "../core/warehouse/data-versions.js";
 import { liveEndpoint } from "./live-endpoint.js";
 import type { Search } from "./search.js";
 import { type Components, usedComponents } from "./used-components.js";
-import type { ActiveRelease, LoadedRelease } from "../handler/loaded-release.js";
+import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
 
 /** A rendered document and the state that it was rendered from. */
 interface CachedDocument<T> {

@@ -2,15 +2,15 @@ import type { Request, Response } from "express";
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
-import type { ApiAbout } from "../model/about.js";
-import { accentStyle } from "../model/accent.js";
-import { PAGE_ROUTES } from "../handler/system-routes.js";
-import { setHeaders } from "../http/headers.js";
-import type { Operation } from "../http/openapi.js";
-import type { PageRoute } from "../http/route.js";
-import type { Reply } from "../http/send.js";
-import { BufferedResult, documentReply } from "../response/buffered-result.js";
-import { privateControl } from "../response/caching-headers.js";
+import type { ApiAbout } from "../core/model/about.js";
+import { accentStyle } from "../core/model/accent.js";
+import { PAGE_ROUTES } from "../core/handler/system-routes.js";
+import { setHeaders } from "../core/http/headers.js";
+import type { Operation } from "../core/http/openapi.js";
+import type { PageRoute } from "../core/http/route.js";
+import type { Reply } from "../core/http/send.js";
+import { BufferedResult, documentReply } from "../core/response/buffered-result.js";
+import { privateControl } from "../core/response/caching-headers.js";
 
 const require = createRequire(import.meta.url);
 

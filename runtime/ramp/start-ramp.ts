@@ -1,12 +1,12 @@
 import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, startDeliveryWorker } from "./webhooks/deliveries.js";
 import { RAMP_DEFAULTS, type RampEnvironment } from "./environment.js";
-import type { Logger } from "../http/logger.js";
-import { listen, type RunningServer } from "../http/listen.js";
-import { PublicNames } from "../http/public-names.js";
-import { openRateLimitStore } from "../request/rate-limit/open-store.js";
+import type { Logger } from "../core/http/logger.js";
+import { listen, type RunningServer } from "../core/http/listen.js";
+import { PublicNames } from "../core/http/public-names.js";
+import { openRateLimitStore } from "../core/request/rate-limit/open-store.js";
 import { rampListener } from "./api/app.js";
 import type { RequestListener } from "node:http";
-import type { PageRoute } from "../http/route.js";
+import type { PageRoute } from "../core/http/route.js";
 import { EventEmitter } from "node:events";
 import { RampMetrics } from "./core/ramp-metrics.js";
 import { readCurrencies } from "./accounts/currency.js";

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import pg from "pg";
-import { startEmbeddedPostgres } from "../../runtime/embedded/embedded-postgres.js";
+import { startEmbeddedPostgres } from "../../runtime/postgres/embedded/embedded-postgres.js";
 import { KEYS } from "./load.js";
 import { type Server, startServer, timeProgram } from "./process.js";
 

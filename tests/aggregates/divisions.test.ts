@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { withNullQuotients } from "../../runtime/model/project-sql.js";
+import { withNullQuotients } from "../../runtime/core/model/project-sql.js";
 import { clickhouseUrl, hasClickhouse } from "../support/clickhouse.js";
 import { KEYS, serveManifest } from "../support/service.js";
 import { inPay, payClickhouse, payDatabase } from "./pay-tables.js";

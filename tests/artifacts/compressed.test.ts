@@ -7,7 +7,7 @@ import * as zlib from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { PolledSource } from "../../generator/artifacts/polled-source.js";
 import { readSource } from "../../generator/artifacts/source.js";
-import { ARTIFACT_FILES } from "../../runtime/model/store-address.js";
+import { ARTIFACT_FILES } from "../../runtime/core/model/store-address.js";
 import { needs } from "../support/needs.js";
 import { listen } from "../support/port.js";
 import { ownFolder } from "../support/service.js";

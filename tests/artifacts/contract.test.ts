@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { artifactIn } from "../../runtime/model/store-address.js";
+import { artifactIn } from "../../runtime/core/model/store-address.js";
 import { readIfModified } from "../../generator/artifacts/source.js";
 import type { ArtifactAccess, SourceLimits, Validators } from "../../generator/artifacts/store.js";
 import { needs } from "../support/needs.js";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
-import { artifactIn } from "../../runtime/model/store-address.js";
+import { artifactIn } from "../../runtime/core/model/store-address.js";
 import { PolledArtifacts } from "../../generator/artifacts/artifacts.js";
 import { needs } from "../support/needs.js";
 import { buildFiles } from "./builds.js";

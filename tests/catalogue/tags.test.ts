@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TIERS } from "../../runtime/model/tier.js";
+import { TIERS } from "../../runtime/core/model/tier.js";
 import { catalogueFrom, catalogueOfNode, onlySkipped, pathsOf, told } from "./catalogues.js";
 
 const SYSTEM_TAGS = [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ClickhouseError, translated } from "../../runtime/warehouse/clickhouse/errors.js";
-import { SourceFailed } from "../../runtime/warehouse/warehouse.js";
+import { ClickhouseError, translated } from "../../runtime/clickhouse/errors.js";
+import { SourceFailed } from "../../runtime/core/warehouse/warehouse.js";
 import { hasClickhouse, ownClickhouse } from "../support/clickhouse.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { refusal, sendRequest, statusAndBody } from "../support/http-client.js";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { operatorsOf } from "../../runtime/model/column-filters.js";
-import { clickhouseType } from "../../runtime/model/column-types.js";
-import type { FilterParameter } from "../../runtime/model/endpoint.js";
-import { openWarehouse } from "../../runtime/handler/open-gateway.js";
-import { parseType } from "../../runtime/warehouse/clickhouse/filter-types.js";
+import { operatorsOf } from "../../runtime/core/model/column-filters.js";
+import { clickhouseType } from "../../runtime/core/model/column-types.js";
+import type { FilterParameter } from "../../runtime/core/model/endpoint.js";
+import { openWarehouse } from "../../runtime/core/handler/open-gateway.js";
+import { parseType } from "../../runtime/clickhouse/filter-types.js";
 import { atEnd } from "../support/at-end.js";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { sendRequest } from "../support/http-client.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Condition, ResolvedQuery, RowFormat, Selection } from "../../runtime/model/query.js";
-import { openClickhouse } from "../../runtime/warehouse/clickhouse/engine.js";
+import type { Condition, ResolvedQuery, RowFormat, Selection } from "../../runtime/core/model/query.js";
+import { openClickhouse } from "../../runtime/clickhouse/engine.js";
 import { clickhouse, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { queryContext } from "../support/query-context.js";
 import { roleOf } from "./role.js";

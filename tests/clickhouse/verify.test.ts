@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clickhouseAddress } from "../../runtime/model/clickhouse-address.js";
+import { clickhouseAddress } from "../../runtime/core/model/clickhouse-address.js";
 import { verify } from "../../generator/commands/verify.js";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -10,7 +10,7 @@ import { newLoadId } from "../../generator/ddl/clickhouse/load-tables.js";
 import { copiedRelations } from "../../generator/ddl/copied-relation.js";
 import { postgresLoader } from "../../generator/ddl/postgres/load.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
-import { messageOf } from "../../runtime/model/outcome.js";
+import { messageOf } from "../../runtime/core/model/outcome.js";
 import { needs } from "../support/needs.js";
 import { ownFolder } from "../support/service.js";
 import { COPY_ENGINES, CopiedProject } from "./copies.js";

@@ -1,5 +1,5 @@
-import { GRAINS } from "../../runtime/model/aggregate.js";
-import { FILTER_OPERATORS } from "../../runtime/model/operators.js";
+import { GRAINS } from "../../runtime/core/model/aggregate.js";
+import { FILTER_OPERATORS } from "../../runtime/core/model/operators.js";
 import type { Raw } from "./feature-model.js";
 
 /** Where a value of an aggregate stands: `measures[].metric.filters[][]`, list positions left out. */

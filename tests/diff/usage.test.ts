@@ -4,7 +4,7 @@ import { CALENDAR, catalogueFrom } from "./catalogues.js";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { recordedDay, type UsageRow, UsageTable } from "../../runtime/operations/usage-table.js";
+import { recordedDay, type UsageRow, UsageTable } from "../../runtime/server/operations/usage-table.js";
 import { routewright } from "../commands/run.js";
 import { ownDatabase } from "../support/database.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";

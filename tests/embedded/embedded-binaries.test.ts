@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 
-import { type Binaries, findBinaries, runnable } from "../../runtime/embedded/binaries.js";
+import { type Binaries, findBinaries, runnable } from "../../runtime/postgres/embedded/binaries.js";
 
 /** Generous: a tree is 60 MB, and machines are slow when they run everything at once. */
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });

@@ -8,9 +8,9 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 
-import { startEmbeddedPostgres, type EmbeddedPostgres } from "../../runtime/embedded/embedded-postgres.js";
+import { startEmbeddedPostgres, type EmbeddedPostgres } from "../../runtime/postgres/embedded/embedded-postgres.js";
 
-const MODULE = new URL("../../runtime/embedded/embedded-postgres.ts", import.meta.url).href;
+const MODULE = new URL("../../runtime/postgres/embedded/embedded-postgres.ts", import.meta.url).href;
 
 /** One cluster for the tests that do not depend on what the one before has left; mode 0700, so as root also hard to reach. */
 let dataDir: string;

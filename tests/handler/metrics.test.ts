@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Metrics } from "../../runtime/operations/metrics.js";
+import { Metrics } from "../../runtime/server/operations/metrics.js";
 import { ANN, callerOf, IDLE_RELEASE, NO_REFRESHES, observation } from "../support/observation.js";
 import { KEYS } from "../support/service.js";
 import { sendRequest, post } from "../support/http-client.js";

@@ -2,7 +2,7 @@ import { hash, randomBytes } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
-import { BoundedCache, cacheBytes } from "../../runtime/http/bounded-cache.js";
+import { BoundedCache, cacheBytes } from "../../runtime/core/http/bounded-cache.js";
 
 const sizeOf = (value: string): number => value.length;
 const cacheOf = (maxBytes: number) => new BoundedCache<string>("values", { sizeOf, maxBytes });

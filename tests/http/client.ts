@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
 import type { RequestListener } from "node:http";
 import { atEnd } from "../support/at-end.js";
-import type { ServerLimits } from "../../runtime/http/open-connections.js";
-import { listen } from "../../runtime/http/listen.js";
+import type { ServerLimits } from "../../runtime/core/http/open-connections.js";
+import { listen } from "../../runtime/core/http/listen.js";
 
 /** Sends the bodies of tests. */
 export const SENDER = { id: "test", share: 1 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readEnvironment } from "../../runtime/operations/environment.js";
+import { readEnvironment } from "../../runtime/server/operations/environment.js";
 import { sendRequest } from "../support/http-client.js";
 import { manifestOf } from "../support/manifest.js";
 import { serveManifest } from "../support/service.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readBody } from "../../runtime/http/body.js";
+import { readBody } from "../../runtime/core/http/body.js";
 import { Client, get, serveWith, SENDER, SHORT } from "./client.js";
 
 /** What would be taken for a request of somebody else if the one before ended elsewhere than a proxy thinks. */

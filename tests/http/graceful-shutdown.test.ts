@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
-import { listen, type RunningServer } from "../../runtime/http/listen.js";
+import { listen, type RunningServer } from "../../runtime/core/http/listen.js";
 import { askRaw } from "../support/http-client.js";
 
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createConnection } from "node:net";
 import { describe, expect, it } from "vitest";
-import { ERRORS } from "../../runtime/model/errors.js";
+import { ERRORS } from "../../runtime/core/model/errors.js";
 import { askRaw } from "../support/http-client.js";
 import { serveOrders } from "../support/orders.js";
 

@@ -1,6 +1,6 @@
 import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
-import { readBody } from "../../runtime/http/body.js";
+import { readBody } from "../../runtime/core/http/body.js";
 import { serveOrders } from "../support/orders.js";
 import { Client, get, serveWith, SENDER, SHORT } from "./client.js";
 

@@ -1,7 +1,7 @@
 import type { RequestListener } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { readBody } from "../../runtime/http/body.js";
+import { readBody } from "../../runtime/core/http/body.js";
 import { Client, get, SENDER, serveWith } from "./client.js";
 
 const names = (count: number): readonly string[] => Array.from({ length: count }, (_, i) => `/${i}`);

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { readEnvironment } from "../../runtime/operations/environment.js";
+import { readEnvironment } from "../../runtime/server/operations/environment.js";
 import { suiteBrowser } from "../pages/browser.js";
 import { visit } from "../pages/explorer/page.js";
 import { atEnd } from "../support/at-end.js";

@@ -3,8 +3,8 @@
  * `read` is answered with a `Reading`. The environment is the service's; `GENERATED` and `DATA` are its folders.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { readEnvironment } from "../../runtime/operations/environment.js";
-import { startService } from "../../runtime/server.js";
+import { readEnvironment } from "../../runtime/server/operations/environment.js";
+import { startService } from "../../runtime/server/server.js";
 
 /** What has happened since the last `reset`. */
 export interface Reading {

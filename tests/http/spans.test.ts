@@ -11,7 +11,7 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import type { IncomingMessage } from "node:http";
 import { beforeEach, expect, it } from "vitest";
-import { startRequestSpan } from "../../runtime/http/tracing.js";
+import { startRequestSpan } from "../../runtime/core/http/tracing.js";
 import { atEnd } from "../support/at-end.js";
 import { post, sendRequest } from "../support/http-client.js";
 import { serveOrders } from "../support/orders.js";

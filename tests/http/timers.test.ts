@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Interval, signalAfter, sleep, Timer } from "../../runtime/model/timer.js";
+import { Interval, signalAfter, sleep, Timer } from "../../runtime/core/model/timer.js";
 
 const DAY_MS = 24 * 60 * 60_000;
 

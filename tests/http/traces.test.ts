@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { requestFields } from "../../runtime/operations/request-log.js";
-import { traceOf } from "../../runtime/http/headers.js";
+import { requestFields } from "../../runtime/server/operations/request-log.js";
+import { traceOf } from "../../runtime/core/http/headers.js";
 import { observation } from "../support/observation.js";
 import { KEYS } from "../support/service.js";
 import { sendRequest, post } from "../support/http-client.js";

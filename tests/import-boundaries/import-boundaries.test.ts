@@ -24,34 +24,34 @@ async function messagesOf(file: string, code: string): Promise<string[]> {
 
 describe("import boundaries", () => {
   it.each([
-    ["runtime/release/x.ts", `import "../../generator/cli.js";`],
-    ["runtime/release/x.ts", `export * from "routewright";`],
-    ["runtime/release/x.ts", `import "../ramp/intent.js";`],
+    ["runtime/server/release/x.ts", `import "../../generator/cli.js";`],
+    ["runtime/server/release/x.ts", `export * from "routewright";`],
+    ["runtime/server/release/x.ts", `import "../ramp/intent.js";`],
     ["runtime/ramp/intents/x.ts", `import { send } from "../../response/send.js";`],
     ["runtime/ramp/providers/x.ts", `import type { Intent } from "../intents/intent.js";`],
     ["runtime/ramp/webhooks/x.ts", `import "../intents/intent.js";`],
     ["runtime/ramp/hosted-pages/x.ts", `import "../api/route.js";`],
     ["runtime/ramp/x.ts", `await import("../handler/handler.js");`],
-    ["runtime/http/x.ts", `import type { Caller } from "../request/authorize.js";`],
-    ["runtime/request/x.ts", `import "../warehouse/data-versions.js";`],
-    ["runtime/warehouse/x.ts", `import "./postgres/connect.js";`],
-    ["runtime/warehouse/x.ts", `import "../request/authorize.js";`],
-    ["runtime/warehouse/x.ts", `import "../metrics/metrics.js";`],
-    ["runtime/response/x.ts", `await import("../metrics/metrics.js");`],
-    ["runtime/response/x.ts", `import "../request/authorize.js";`],
+    ["runtime/core/http/x.ts", `import type { Caller } from "../request/authorize.js";`],
+    ["runtime/core/request/x.ts", `import "../warehouse/data-versions.js";`],
+    ["runtime/core/warehouse/x.ts", `import "./postgres/connect.js";`],
+    ["runtime/core/warehouse/x.ts", `import "../request/authorize.js";`],
+    ["runtime/core/warehouse/x.ts", `import "../metrics/metrics.js";`],
+    ["runtime/core/response/x.ts", `await import("../metrics/metrics.js");`],
+    ["runtime/core/response/x.ts", `import "../request/authorize.js";`],
     ["generator/manifest/x.ts", `import "../catalogue/build.js";`],
     ["generator/catalogue/x.ts", `import "../render/render.js";`],
     ["generator/render/x.ts", `import "../output/folder.js";`],
     ["generator/render/x.ts", `import "../commands/generate.js";`],
-    ["generator/render/x.ts", `import "../../runtime/model/endpoint.js";`],
+    ["generator/render/x.ts", `import "../../runtime/core/model/endpoint.js";`],
   ])("stop %s from %s", async (file, code) => {
     expect(await messagesOf(file, code)).toEqual([expect.stringContaining("may not import")]);
   });
 
   it.each([
-    ["runtime/handler/x.ts", `import "../request/page.js"; import "../http/body.js"; import "pg";`],
+    ["runtime/core/handler/x.ts", `import "../request/page.js"; import "../http/body.js"; import "pg";`],
     ["runtime/ramp/intents/x.ts", `import "../providers/quotes.js"; import "pg";`],
-    ["runtime/warehouse/x.ts", `await import("../metrics/metrics.js");`],
+    ["runtime/core/warehouse/x.ts", `await import("../metrics/metrics.js");`],
     ["generator/render/x.ts", `import "../catalogue/catalogue.js"; import "@routewright/runtime/model";`],
     ["tests/x.ts", `import "../generator/cli.js"; import "../runtime/server.js";`],
   ])("let %s through with %s", async (file, code) => {
@@ -60,16 +60,16 @@ describe("import boundaries", () => {
 
   it("let only warehouse/ make SQL", async () => {
     const code = `import { sql } from "../warehouse/sql.js"; export { sql };`;
-    expect(await messagesOf("runtime/response/x.ts", code)).toEqual([
-      expect.stringContaining("SQL is made in runtime/warehouse/"),
+    expect(await messagesOf("runtime/core/response/x.ts", code)).toEqual([
+      expect.stringContaining("SQL is made in runtime/core/warehouse/"),
     ]);
   });
 
   it("hold no permission that no import uses", async () => {
     const file = ".config/import-boundaries.js";
     expect(await messagesOf(file, readFileSync(`${root}/${file}`, "utf8"))).toEqual([]);
-    expect(rule.unusedPermissions({ "runtime/embedded": ["runtime/mcp"] })).toEqual([
-      "runtime/embedded → runtime/mcp",
+    expect(rule.unusedPermissions({ "runtime/postgres/embedded": ["runtime/server/mcp"] })).toEqual([
+      "runtime/postgres/embedded → runtime/server/mcp",
     ]);
   });
 
@@ -81,9 +81,9 @@ describe("import boundaries", () => {
   });
 
   it.each([
-    ["runtime/model/tier.ts", `import type { Endpoint } from "./endpoint.js";`],
-    ["runtime/http/open-connections.ts", `export * from "./listen.js";`],
-    ["runtime/http/open-connections.ts", `export type Server = import("./listen.js").Listening;`],
+    ["runtime/core/model/tier.ts", `import type { Endpoint } from "./endpoint.js";`],
+    ["runtime/core/http/open-connections.ts", `export * from "./listen.js";`],
+    ["runtime/core/http/open-connections.ts", `export type Server = import("./listen.js").Listening;`],
   ])("stop a circle that %s would close", async (file, code) => {
     expect(await messagesOf(file, code)).toEqual([expect.stringContaining("may not form a circle")]);
   });

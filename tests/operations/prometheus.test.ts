@@ -12,8 +12,8 @@ import { needs, programPath } from "../support/needs.js";
 import { freePort } from "../support/port.js";
 import { generateInto, KEYS, ownFolder, startFolder } from "../support/service.js";
 import { workerRenderer } from "../../generator/watch/worker-renderer.js";
-import { clientAddress } from "../../runtime/http/headers.js";
-import type { RunningService } from "../../runtime/server.js";
+import { clientAddress } from "../../runtime/core/http/headers.js";
+import type { RunningService } from "../../runtime/server/server.js";
 import { newCustomer, onramp, ownWorld } from "../ramp/support/world.js";
 
 const TEMPLATES = join(import.meta.dirname, "../../templates/docker");

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { CACHES } from "../../runtime/http/bounded-cache.js";
-import { WorkerMetrics } from "../../runtime/operations/workers/worker-cluster.js";
-import type { Outcome } from "../../runtime/model/outcome.js";
-import { readEnvironment } from "../../runtime/operations/environment.js";
+import { CACHES } from "../../runtime/core/http/bounded-cache.js";
+import { WorkerMetrics } from "../../runtime/server/operations/workers/worker-cluster.js";
+import type { Outcome } from "../../runtime/core/model/outcome.js";
+import { readEnvironment } from "../../runtime/server/operations/environment.js";
 import { rampSettings, readRampEnvironment } from "../../runtime/ramp/environment.js";
-import { readEnvironments } from "../../runtime/server.js";
-import { Metrics } from "../../runtime/operations/metrics.js";
+import { readEnvironments } from "../../runtime/server/server.js";
+import { Metrics } from "../../runtime/server/operations/metrics.js";
 import { namesIn } from "../support/pages.js";
 import { IDLE_RELEASE, NO_REFRESHES } from "../support/observation.js";
 

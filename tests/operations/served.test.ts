@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { hashOf } from "../../runtime/request/keyring.js";
+import { hashOf } from "../../runtime/core/request/keyring.js";
 import { ownDatabase, queryAt } from "../support/database.js";
 import { sendRequest } from "../support/http-client.js";
 import { run, serve, type Served } from "../support/command.js";

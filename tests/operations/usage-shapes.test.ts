@@ -1,7 +1,7 @@
 /** Shapes of requests that servers keep with `USAGE_SHAPES`: what callers depend on, without values, and bounded. */
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
-import { Usage } from "../../runtime/operations/usage.js";
+import { Usage } from "../../runtime/server/operations/usage.js";
 import { sendRequest } from "../support/http-client.js";
 import { ownDatabase, queryAt } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
-import { Usage, UsageCounter } from "../../runtime/operations/usage.js";
+import { Usage, UsageCounter } from "../../runtime/server/operations/usage.js";
 import { ownDatabase, query, queryAt } from "../support/database.js";
 import { proxyOf } from "../support/database-proxy.js";
 import { ANN, callerOf, observation } from "../support/observation.js";

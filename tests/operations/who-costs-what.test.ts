@@ -6,7 +6,7 @@ import { queryAt } from "../support/database.js";
 import { sendRequest } from "../support/http-client.js";
 import { manifestOf } from "../support/manifest.js";
 import { hasOlderPostgres, startOlderPostgres } from "../support/older-postgres.js";
-import { plan, routeComment, sql } from "../../runtime/warehouse/sql.js";
+import { plan, routeComment, sql } from "../../runtime/core/warehouse/sql.js";
 import { KEYS, serveManifest } from "../support/service.js";
 
 const [ofPostgres = "", ofClickhouse = ""] = blocksOf(textOf("runtime/docs/how-to/who-costs-what.md"), "sql");

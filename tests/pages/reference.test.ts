@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { ERRORS } from "../../runtime/model/errors.js";
+import { ERRORS } from "../../runtime/core/model/errors.js";
 import { pageText, rowsOf } from "../support/pages.js";
 
 it("the table of errors in runtime/docs/errors.md is the table of the code, both ways", () => {

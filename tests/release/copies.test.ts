@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ServedEngine } from "../../generator/manifest/served-types/served-type.js";
 import { verify } from "../../generator/commands/verify.js";
-import { clickhouseAddress } from "../../runtime/model/clickhouse-address.js";
+import { clickhouseAddress } from "../../runtime/core/model/clickhouse-address.js";
 import { clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { run } from "../support/command.js";
 import { databaseUrl, ownSchema } from "../support/database.js";

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { workerRenderer } from "../../generator/watch/worker-renderer.js";
-import { messageOf } from "../../runtime/model/outcome.js";
+import { messageOf } from "../../runtime/core/model/outcome.js";
 import { sendRequest } from "../support/http-client.js";
 import { serve, type Served } from "../support/command.js";
 import { databaseUrl, ownSchema } from "../support/database.js";

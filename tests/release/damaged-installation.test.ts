@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openRunResults } from "../../generator/watch/poll-run-results.js";
 import { workerRenderer } from "../../generator/watch/worker-renderer.js";
-import { messageOf } from "../../runtime/model/outcome.js";
+import { messageOf } from "../../runtime/core/model/outcome.js";
 import { sendRequest } from "../support/http-client.js";
 import { start } from "../support/command.js";
 import { databaseUrl, ownSchema } from "../support/database.js";

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { GENERATED_SCHEMA_VERSION, OWN_ROWS_SCHEMA_VERSION } from "../../runtime/model/endpoint.js";
+import { GENERATED_SCHEMA_VERSION, OWN_ROWS_SCHEMA_VERSION } from "../../runtime/core/model/endpoint.js";
 import { query } from "../support/database.js";
 import { sendRequest } from "../support/http-client.js";
 import { manifestOf } from "../support/manifest.js";

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import type { Endpoint } from "@routewright/runtime/model";
 import { updateFolder } from "../../generator/output/folder.js";
 import type { FileSet } from "../../generator/render/render.js";
-import { evaluateModule } from "../../runtime/release/generated-folder.js";
-import { readGeneratedRelease } from "../../runtime/release/release.js";
+import { evaluateModule } from "../../runtime/server/release/generated-folder.js";
+import { readGeneratedRelease } from "../../runtime/server/release/release.js";
 
 /** The endpoints of a rendered folder once it is written to disk and loaded, as the server does, by path. */
 export async function loadedEndpoints(

@@ -2,9 +2,9 @@ import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { join } from "node:path";
 import pino from "pino";
 import { describe, expect, it } from "vitest";
-import { addKey, removeKey, storedKeys } from "../../runtime/keys.js";
-import { KeyFileWatcher } from "../../runtime/operations/key-file-watcher.js";
-import { Keyring, readKeyring } from "../../runtime/request/keyring.js";
+import { addKey, removeKey, storedKeys } from "../../runtime/server/keys.js";
+import { KeyFileWatcher } from "../../runtime/server/operations/key-file-watcher.js";
+import { Keyring, readKeyring } from "../../runtime/core/request/keyring.js";
 import { ownFolder } from "../support/service.js";
 
 const OWNER = { tier: "tier2", user: "ann", org: "acme" } as const;

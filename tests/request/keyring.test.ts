@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseKeyring, readKeyring } from "../../runtime/request/keyring.js";
+import { parseKeyring, readKeyring } from "../../runtime/core/request/keyring.js";
 
 function read(json: unknown): ReturnType<typeof readKeyring> {
   return readKeyring(json, "keys.json");

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { Cursors } from "../../runtime/response/cursors.js";
-import { ResultCache, ResultService } from "../../runtime/response/result-service.js";
-import type { ResolvedQuery } from "../../runtime/model/query.js";
-import type { Rows, Warehouse } from "../../runtime/warehouse/warehouse.js";
+import { Cursors } from "../../runtime/core/response/cursors.js";
+import { ResultCache, ResultService } from "../../runtime/core/response/result-service.js";
+import type { ResolvedQuery } from "../../runtime/core/model/query.js";
+import type { Rows, Warehouse } from "../../runtime/core/warehouse/warehouse.js";
 import { queryContext } from "../support/query-context.js";
 
 const NO_CACHE = new ResultCache({ ttlSeconds: 0, maxBytes: 1024 });

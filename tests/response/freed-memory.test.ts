@@ -1,6 +1,6 @@
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { freeMemory } from "../../runtime/warehouse/free-memory.js";
+import { freeMemory } from "../../runtime/core/warehouse/free-memory.js";
 import { begin, sendRequest } from "../support/http-client.js";
 import { byEngine, ownTables } from "../support/engines.js";
 import { manifestOf } from "../support/manifest.js";

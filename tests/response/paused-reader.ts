@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { createGunzip } from "node:zlib";
 import { MessagePort } from "node:worker_threads";
-import { Memory } from "../../runtime/warehouse/postgres/bytes.js";
+import { Memory } from "../../runtime/postgres/bytes.js";
 import type { Random } from "../ramp/simulation/random.js";
 import { atEnd } from "../support/at-end.js";
 

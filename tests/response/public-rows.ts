@@ -3,7 +3,7 @@ import { purgeCopies, type SharedCache } from "../../generator/commands/shared-c
 import { ownSchema } from "../support/database.js";
 import type { Reply } from "../support/http-client.js";
 import { manifestOf } from "../support/manifest.js";
-import type { RunningService } from "../../runtime/server.js";
+import type { RunningService } from "../../runtime/server/server.js";
 import { generateInto, ownFolder, startFolder } from "../support/service.js";
 
 /** Longer than any of these tests. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
-import { entityTag } from "../../runtime/response/entity-tag.js";
+import { entityTag } from "../../runtime/core/response/entity-tag.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { byEngine, engine, ownerQuery, ownTables } from "../support/engines.js";
 import { manifestOf } from "../support/manifest.js";

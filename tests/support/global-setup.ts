@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { buildDemoRelations } from "../../scripts/demo/relations.js";
 import { ClickhouseServer, freePort } from "../../scripts/clickhouse/start-clickhouse.js";
-import { startEmbeddedPostgres } from "../../runtime/embedded/embedded-postgres.js";
+import { startEmbeddedPostgres } from "../../runtime/postgres/embedded/embedded-postgres.js";
 import { needs } from "./needs.js";
 
 const inRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));

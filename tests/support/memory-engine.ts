@@ -1,11 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Relation, SortKey } from "../../runtime/model/endpoint.js";
-import { postgresType } from "../../runtime/model/column-types.js";
-import { type Condition, isTable, type ResolvedQuery, type TextFormat } from "../../runtime/model/query.js";
-import { BaseEngine, type EngineOptions, type OpenEngine } from "../../runtime/warehouse/base-engine.js";
-import type { Lease } from "../../runtime/warehouse/fair-queue.js";
-import { type FilterType, filterType, textType } from "../../runtime/warehouse/filter-type.js";
-import { servedColumns } from "../../runtime/warehouse/served-columns.js";
+import type { Relation, SortKey } from "../../runtime/core/model/endpoint.js";
+import { postgresType } from "../../runtime/core/model/column-types.js";
+import { type Condition, isTable, type ResolvedQuery, type TextFormat } from "../../runtime/core/model/query.js";
+import { BaseEngine, type EngineOptions, type OpenEngine } from "../../runtime/core/warehouse/base-engine.js";
+import type { Lease } from "../../runtime/core/warehouse/fair-queue.js";
+import { type FilterType, filterType, textType } from "../../runtime/core/warehouse/filter-type.js";
+import { servedColumns } from "../../runtime/core/warehouse/served-columns.js";
 import {
   type AggregateResult,
   BUFFERED_BYTES,
@@ -19,7 +19,7 @@ import {
   ROW_SEPARATORS,
   type RowChunks,
   type Rows,
-} from "../../runtime/warehouse/warehouse.js";
+} from "../../runtime/core/warehouse/warehouse.js";
 
 type Row = Readonly<Record<string, number | string | null>>;
 

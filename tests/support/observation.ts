@@ -1,6 +1,6 @@
-import type { ApiKey, Caller } from "../../runtime/model/caller.js";
-import type { ServedRelease } from "../../runtime/operations/metrics.js";
-import type { RequestRecord } from "../../runtime/handler/request-record.js";
+import type { ApiKey, Caller } from "../../runtime/core/model/caller.js";
+import type { ServedRelease } from "../../runtime/server/operations/metrics.js";
+import type { RequestRecord } from "../../runtime/core/handler/request-record.js";
 
 export const ANN: ApiKey = {
   id: "0123456789ab",

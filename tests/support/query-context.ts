@@ -1,5 +1,5 @@
-import type { Caller } from "../../runtime/model/caller.js";
-import type { BufferedRows, QueryContext, Rows, RowStream } from "../../runtime/warehouse/warehouse.js";
+import type { Caller } from "../../runtime/core/model/caller.js";
+import type { BufferedRows, QueryContext, Rows, RowStream } from "../../runtime/core/warehouse/warehouse.js";
 
 /** A caller of the highest tier. */
 export function callerNamed(id: string): Caller {

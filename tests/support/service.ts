@@ -6,8 +6,8 @@ import { updateFolder } from "../../generator/output/folder.js";
 import type { OpenApiOptions } from "../../generator/render/openapi/document.js";
 import { render } from "../../generator/render/render.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
-import { readEnvironment } from "../../runtime/operations/environment.js";
-import { type RunningService, startService } from "../../runtime/server.js";
+import { readEnvironment } from "../../runtime/server/operations/environment.js";
+import { type RunningService, startService } from "../../runtime/server/server.js";
 import { atEnd } from "./at-end.js";
 import { engineUrl } from "./engines.js";
 

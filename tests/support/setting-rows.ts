@@ -1,5 +1,5 @@
 import { isObject } from "../../generator/manifest/json.js";
-import type { Schema } from "../../runtime/model/schema.js";
+import type { Schema } from "../../runtime/core/model/schema.js";
 
 /** The rows of a page's table of settings: key, type, default, description. A key of keys has a row for each. */
 export function settingRows(schema: Schema, above = ""): readonly (readonly string[])[] {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { verify } from "../../generator/commands/verify.js";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { ownFolder } from "../support/service.js";
-import { clickhouseAddress } from "../../runtime/model/clickhouse-address.js";
+import { clickhouseAddress } from "../../runtime/core/model/clickhouse-address.js";
 import { EXPOSURE, exposureDatabase } from "../aggregates/exposure-tables.js";
 import { sentManifest } from "../aggregates/sent-manifest.js";
 import { inPay, payClickhouse, payDatabase } from "../aggregates/pay-tables.js";

@@ -1,15 +1,15 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
-import { cacheBytes, CACHES, type CacheName } from "../../runtime/http/bounded-cache.js";
-import type { Column } from "../../runtime/model/endpoint.js";
-import { Projection } from "../../runtime/model/projection.js";
-import type { Condition, Selection } from "../../runtime/model/query.js";
-import { chooseColumns } from "../../runtime/request/choose-columns.js";
-import { servedOf } from "../../runtime/warehouse/served-columns.js";
-import { preparedOf } from "../../runtime/warehouse/postgres/prepared-columns.js";
-import { selectRows } from "../../runtime/warehouse/postgres/select.js";
-import type { ResultColumns } from "../../runtime/warehouse/warehouse.js";
+import { cacheBytes, CACHES, type CacheName } from "../../runtime/core/http/bounded-cache.js";
+import type { Column } from "../../runtime/core/model/endpoint.js";
+import { Projection } from "../../runtime/core/model/projection.js";
+import type { Condition, Selection } from "../../runtime/core/model/query.js";
+import { chooseColumns } from "../../runtime/core/request/choose-columns.js";
+import { servedOf } from "../../runtime/core/warehouse/served-columns.js";
+import { preparedOf } from "../../runtime/postgres/prepared-columns.js";
+import { selectRows } from "../../runtime/postgres/select.js";
+import type { ResultColumns } from "../../runtime/core/warehouse/warehouse.js";
 
 const MB = 1024 * 1024;
 const TYPES = [

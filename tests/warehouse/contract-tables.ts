@@ -1,6 +1,6 @@
-import type { OpenEngine } from "../../runtime/warehouse/base-engine.js";
-import { openClickhouse } from "../../runtime/warehouse/clickhouse/engine.js";
-import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
+import type { OpenEngine } from "../../runtime/core/warehouse/base-engine.js";
+import { openClickhouse } from "../../runtime/clickhouse/engine.js";
+import { openPostgres } from "../../runtime/postgres/engine.js";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { databaseUrl, ownSchema, query, queryAt } from "../support/database.js";
 import { hasOlderPostgres, startOlderPostgres } from "../support/older-postgres.js";

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { Projection } from "../../runtime/model/projection.js";
-import type { Condition, ResolvedQuery, Selection } from "../../runtime/model/query.js";
-import type { EngineOptions } from "../../runtime/warehouse/base-engine.js";
-import { Overloaded } from "../../runtime/warehouse/fair-queue.js";
+import { Projection } from "../../runtime/core/model/projection.js";
+import type { Condition, ResolvedQuery, Selection } from "../../runtime/core/model/query.js";
+import type { EngineOptions } from "../../runtime/core/warehouse/base-engine.js";
+import { Overloaded } from "../../runtime/core/warehouse/fair-queue.js";
 import {
   QueryAbandoned,
   type QueryContext,
   QueryTimeout,
   type Warehouse,
-} from "../../runtime/warehouse/warehouse.js";
+} from "../../runtime/core/warehouse/warehouse.js";
 import { atEnd } from "../support/at-end.js";
 import { engines, MANY, numbers, wideColumns } from "./contract-tables.js";
 import { asText, queryContext, type TextRows } from "../support/query-context.js";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { PeriodicCheck } from "../../runtime/warehouse/periodic-check.js";
+import { PeriodicCheck } from "../../runtime/core/warehouse/periodic-check.js";
 
 /** A check of so many things, one of which is done each time. */
 function checkOf(left: number) {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
-import type { ResolvedQuery, RowFormat, Selection } from "../../runtime/model/query.js";
-import type { QueryContext, Warehouse } from "../../runtime/warehouse/warehouse.js";
-import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
+import type { ResolvedQuery, RowFormat, Selection } from "../../runtime/core/model/query.js";
+import type { QueryContext, Warehouse } from "../../runtime/core/warehouse/warehouse.js";
+import { openPostgres } from "../../runtime/postgres/engine.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { asText, queryContext, type TextRows } from "../support/query-context.js";
 

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import type { RowFormat, Selection, TextFormat } from "../../runtime/model/query.js";
-import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
-import { ROW_SEPARATORS, type Rows } from "../../runtime/warehouse/warehouse.js";
+import type { RowFormat, Selection, TextFormat } from "../../runtime/core/model/query.js";
+import { openPostgres } from "../../runtime/postgres/engine.js";
+import { ROW_SEPARATORS, type Rows } from "../../runtime/core/warehouse/warehouse.js";
 import { atEnd } from "../support/at-end.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { needs, programPath } from "../support/needs.js";

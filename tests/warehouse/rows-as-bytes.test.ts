@@ -1,9 +1,9 @@
 import type { Socket } from "node:net";
 import { expect, it } from "vitest";
-import { Projection } from "../../runtime/model/projection.js";
-import type { Condition, RowFormat, Selection } from "../../runtime/model/query.js";
-import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
-import { type Warehouse } from "../../runtime/warehouse/warehouse.js";
+import { Projection } from "../../runtime/core/model/projection.js";
+import type { Condition, RowFormat, Selection } from "../../runtime/core/model/query.js";
+import { openPostgres } from "../../runtime/postgres/engine.js";
+import { type Warehouse } from "../../runtime/core/warehouse/warehouse.js";
 import { atEnd } from "../support/at-end.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { proxyOf } from "../support/database-proxy.js";

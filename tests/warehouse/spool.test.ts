@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
-import { Budget, SpooledRows } from "../../runtime/warehouse/spool.js";
+import { Budget, SpooledRows } from "../../runtime/core/warehouse/spool.js";
 import { atEnd } from "../support/at-end.js";
 
 /**

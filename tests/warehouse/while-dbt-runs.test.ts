@@ -2,8 +2,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import { expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
-import { openPostgres } from "../../runtime/warehouse/postgres/engine.js";
-import type { Rows, Warehouse } from "../../runtime/warehouse/warehouse.js";
+import { openPostgres } from "../../runtime/postgres/engine.js";
+import type { Rows, Warehouse } from "../../runtime/core/warehouse/warehouse.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { asText, callerNamed, queryContext } from "../support/query-context.js";
 

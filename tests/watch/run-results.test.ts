@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { openRunResults } from "../../generator/watch/poll-run-results.js";
-import { BuildRecords } from "../../runtime/warehouse/data-versions.js";
+import { BuildRecords } from "../../runtime/core/warehouse/data-versions.js";
 import { putJson } from "../support/files.js";
 import { ownFolder } from "../support/service.js";
 import { manifestServer, serving } from "./manifest-server.js";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { filesIn, putJson } from "../support/files.js";
-import { readGeneratedFiles } from "../../runtime/release/generated-folder.js";
+import { readGeneratedFiles } from "../../runtime/server/release/generated-folder.js";
 import { start } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";

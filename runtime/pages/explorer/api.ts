@@ -1,5 +1,5 @@
 import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
-import { type Changelog, NO_CHANGELOG, parseChangelog } from "../../model/changelog.js";
+import { type Changelog, NO_CHANGELOG, parseChangelog } from "../../core/model/changelog.js";
 import { key } from "./storage.js";
 import { keepDigits, type ShownRow } from "./values.js";
 

@@ -1,5 +1,5 @@
-import { type Changelog, changeText, type ConsumerChange } from "../../model/changelog.js";
-import { allows } from "../../model/tier.js";
+import { type Changelog, changeText, type ConsumerChange } from "../../core/model/changelog.js";
+import { allows } from "../../core/model/tier.js";
 import type { CatalogueBody } from "../catalogue-body.js";
 import { BASE } from "./api.js";
 import { type Child, el } from "./dom.js";

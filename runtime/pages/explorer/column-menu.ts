@@ -1,7 +1,7 @@
 import { type ApiRequest, fetchValues, type Parameters } from "./api.js";
 import { button, count, el, popover, prose } from "./dom.js";
 import { filterBy, onlyFilters, withoutColumn } from "./filters.js";
-import { messageOf } from "../../model/outcome.js";
+import { messageOf } from "../../core/model/outcome.js";
 import { textOf, typeInWords } from "./values.js";
 
 export type SortOrder = "ASC" | "DESC";

@@ -24,8 +24,8 @@ import { chartRowsOf, type ChartRows, type Reading } from "./chart-rows.js";
 import { type PagePosition, placeOf, resultView, totalOf } from "./results.js";
 import type { State } from "./state.js";
 import { key } from "./storage.js";
-import { allows, TIER_NAMES } from "../../model/tier.js";
-import { messageOf } from "../../model/outcome.js";
+import { allows, TIER_NAMES } from "../../core/model/tier.js";
+import { messageOf } from "../../core/model/outcome.js";
 
 /** One endpoint: overview, request form, result, columns and lineage. */
 export class EndpointDetails {

@@ -6,7 +6,7 @@ import { plotOf } from "./chart-plot.js";
 import { el, time } from "./dom.js";
 import { readState, writeState } from "./state.js";
 import { key } from "./storage.js";
-import { messageOf } from "../../model/outcome.js";
+import { messageOf } from "../../core/model/outcome.js";
 
 const root = document.querySelector("main") ?? document.body;
 const state = readState(location.search);

@@ -1,6 +1,6 @@
 /** The explorer: search, read, call and chart the endpoints that the caller may use (runtime/docs/catalogue.md, Explorer). */
 import { type CatalogueBody, type CatalogueEndpoint, type UpstreamNode } from "../catalogue-body.js";
-import { TIER_NAMES } from "../../model/tier.js";
+import { TIER_NAMES } from "../../core/model/tier.js";
 import { fetchCatalogue, fetchChangelog } from "./api.js";
 import type * as Details from "./details.js";
 import { button, el } from "./dom.js";
@@ -8,8 +8,8 @@ import { EndpointList } from "./list.js";
 import { NO_REQUEST, readState, type State, writeState } from "./state.js";
 import { StartPage } from "./start.js";
 import { key } from "./storage.js";
-import { type Changelog, NO_CHANGELOG } from "../../model/changelog.js";
-import { messageOf } from "../../model/outcome.js";
+import { type Changelog, NO_CHANGELOG } from "../../core/model/changelog.js";
+import { messageOf } from "../../core/model/outcome.js";
 import { changesOf, changesSection, ownChanges } from "./changes.js";
 
 const root = document.querySelector("main") ?? document.body;

@@ -3,8 +3,8 @@ import { type ApiRequest, type Parameters, valuesOf, withoutPage } from "./api.j
 import { button, el } from "./dom.js";
 import { asksGroups } from "./grouping.js";
 import { ExactNumber, textOf } from "./values.js";
-import { DEFAULT_MAX_LENGTH } from "../../model/limits.js";
-import { ownValue } from "../../model/own-value.js";
+import { DEFAULT_MAX_LENGTH } from "../../core/model/limits.js";
+import { ownValue } from "../../core/model/own-value.js";
 
 /** A parameter of an endpoint that compares a column. */
 interface Comparison {

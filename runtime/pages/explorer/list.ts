@@ -1,6 +1,6 @@
 import { type CatalogueBody, type CatalogueEndpoint, lockOf } from "../catalogue-body.js";
-import { groupedBy } from "../../model/grouped.js";
-import { TIER_NAMES, TIERS, type Tier } from "../../model/tier.js";
+import { groupedBy } from "../../core/model/grouped.js";
+import { TIER_NAMES, TIERS, type Tier } from "../../core/model/tier.js";
 import { Search } from "../search.js";
 import { breakable, count, el, select } from "./dom.js";
 import { NO_REQUEST, type State } from "./state.js";

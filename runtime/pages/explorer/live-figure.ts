@@ -1,7 +1,7 @@
 import type { CatalogueEndpoint } from "../catalogue-body.js";
 import { fetchFiguresText } from "./api.js";
 import { measuresOf, namesOf, rolesOf } from "./chart-columns.js";
-import { ownValue } from "../../model/own-value.js";
+import { ownValue } from "../../core/model/own-value.js";
 import { keepDigits, type ShownRow } from "./values.js";
 
 /** The latest number of an endpoint, and those before it where it has them by time. */

@@ -1,4 +1,4 @@
-import { TIER_NAMES } from "../../model/tier.js";
+import { TIER_NAMES } from "../../core/model/tier.js";
 import type { CatalogueEndpoint, TestSummary } from "../catalogue-body.js";
 import { breakable, type Child, count, el, prose, time } from "./dom.js";
 import { typeInWords } from "./values.js";

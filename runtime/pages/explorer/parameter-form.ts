@@ -3,7 +3,7 @@ import { type ApiRequest, type Parameters, parametersOf, splitList, valuesOf } f
 import { type Child, el, prose } from "./dom.js";
 import { chosenByChips, hasRange, sortsOf } from "./grouping.js";
 import { NO_PARAMETERS } from "./overview.js";
-import { operatorOf } from "../../model/operators.js";
+import { operatorOf } from "../../core/model/operators.js";
 
 /** A form with an input for each parameter. `send` is called with the values. */
 export function parameterForm(request: ApiRequest, send: (parameters: Parameters) => void): HTMLFormElement {

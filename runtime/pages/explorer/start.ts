@@ -1,6 +1,6 @@
 /** The first page of the explorer: what the API holds, a call that answers, and the way to a key. */
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "../catalogue-body.js";
-import type { Tier } from "../../model/tier.js";
+import type { Tier } from "../../core/model/tier.js";
 import { BASE, readText, curlOf, sendRequest } from "./api.js";
 import { button, type Child, copyable, count, el, prose, svg, time } from "./dom.js";
 import { liveEndpoint } from "../live-endpoint.js";

@@ -2,7 +2,7 @@
 import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
 import { BASE } from "../explorer/api.js";
 import { type Child, copyable, el } from "../explorer/dom.js";
-import { TIER_NAMES, TIERS } from "../../model/tier.js";
+import { TIER_NAMES, TIERS } from "../../core/model/tier.js";
 import { allPagesPython, allPagesScript, curlOf, type Examples, filterOf, pandasOf } from "./examples.js";
 import { code, paragraph, table } from "./parts.js";
 

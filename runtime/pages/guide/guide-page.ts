@@ -1,7 +1,7 @@
 /** The guide for consumers (runtime/docs/catalogue.md, Guide): how to call this API, by its own addresses and examples. */
 import { fetchCatalogue, type GuideFacts } from "../explorer/api.js";
 import { type Child, el } from "../explorer/dom.js";
-import { messageOf } from "../../model/outcome.js";
+import { messageOf } from "../../core/model/outcome.js";
 import { authenticate, filter, firstCall, formats, pages, tools } from "./calls.js";
 import { examplesOf } from "./examples.js";
 import { assistants, clients, deprecations, errors, freshness, limitsPart } from "./rules.js";

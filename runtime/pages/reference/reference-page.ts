@@ -1,5 +1,5 @@
 /** Starts Swagger UI (`/docs`) or Redoc (`/redoc`), whichever the page has loaded. */
-import { isTier, TIER_NAMES } from "../../model/tier.js";
+import { isTier, TIER_NAMES } from "../../core/model/tier.js";
 import { el, select } from "../explorer/dom.js";
 import { key, storage } from "../explorer/storage.js";
 import {

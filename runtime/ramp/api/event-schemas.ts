@@ -11,7 +11,7 @@ import {
   text,
   textOf,
   time,
-} from "../../model/schema.js";
+} from "../../core/model/schema.js";
 import {
   ATTENTION_REASONS,
   INTENT_STATUSES,

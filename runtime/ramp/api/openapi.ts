@@ -1,5 +1,5 @@
-import { groupedBy } from "../../model/grouped.js";
-import { integer, oneOf, openRecord, type Schema, time } from "../../model/schema.js";
+import { groupedBy } from "../../core/model/grouped.js";
+import { integer, oneOf, openRecord, type Schema, time } from "../../core/model/schema.js";
 import { EVENT_TYPES, type EventType } from "../webhooks/events.js";
 import { EVENT_DATA } from "./event-schemas.js";
 import { exampleOf, parameterExample } from "./examples.js";
@@ -13,7 +13,7 @@ import {
   parametersOf,
   pathsObject,
   responseObject,
-} from "../../http/openapi.js";
+} from "../../core/http/openapi.js";
 import { pathParameters } from "../providers/operations.js";
 import * as schemas from "./response-schemas.js";
 

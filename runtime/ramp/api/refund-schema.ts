@@ -8,7 +8,7 @@ import {
   textOf,
   time,
   type ValueOf,
-} from "../../model/schema.js";
+} from "../../core/model/schema.js";
 import { REFUND_STATUSES } from "../intents/refund.js";
 
 const Uuid = textOf({ format: "uuid" });

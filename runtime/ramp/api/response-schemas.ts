@@ -15,7 +15,7 @@ import {
   textOf,
   time,
   type ValueOf,
-} from "../../model/schema.js";
+} from "../../core/model/schema.js";
 import type { JsonText } from "../core/exact-json.js";
 import { INTENT_STATUSES, REQUIREMENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
 import { UNAVAILABLE_REASONS } from "../providers/quotes.js";

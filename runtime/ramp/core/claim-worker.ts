@@ -1,5 +1,5 @@
-import type { Logger } from "../../http/logger.js";
-import { Interval } from "../../model/timer.js";
+import type { Logger } from "../../core/http/logger.js";
+import { Interval } from "../../core/model/timer.js";
 
 /** Runs work at an interval, never twice at a time. A run that fails is logged, and the next one tries again. */
 export class IntervalJob {

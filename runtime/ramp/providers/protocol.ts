@@ -10,7 +10,7 @@ import {
   time,
   wholeNumber,
   type ValueOf,
-} from "../../model/schema.js";
+} from "../../core/model/schema.js";
 import {
   Id,
   Code,

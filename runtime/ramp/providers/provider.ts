@@ -1,6 +1,6 @@
-import type { Schema } from "../../model/schema.js";
+import type { Schema } from "../../core/model/schema.js";
 import { BrokenCircuitError } from "cockatiel";
-import { sendRequest } from "../../http/outbound-http.js";
+import { sendRequest } from "../../core/http/outbound-http.js";
 import { check, parseJson, violations } from "../core/json-schema.js";
 import { withCutTexts } from "./message-fields.js";
 import { schemaProblem } from "../core/provider-schema.js";

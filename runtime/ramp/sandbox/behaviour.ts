@@ -1,4 +1,4 @@
-import { flag, oneOf, orNull, record, type ValueOf, wholeNumber } from "../../model/schema.js";
+import { flag, oneOf, orNull, record, type ValueOf, wholeNumber } from "../../core/model/schema.js";
 import Big from "big.js";
 
 const Milliseconds = wholeNumber(0, 600_000);

@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import { isUuid, newId, type ProjectId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
-import { PRIVATE, PublicNames } from "../../http/public-names.js";
+import { PRIVATE, PublicNames } from "../../core/http/public-names.js";
 import type { Vault } from "../core/vault.js";
 import { EVENT_TYPES, recordEvent } from "./events.js";
 import { giveUpDeliveries } from "./deliveries.js";
-import { failed, type Outcome, succeeded } from "../../model/outcome.js";
+import { failed, type Outcome, succeeded } from "../../core/model/outcome.js";
 import { urlProblem } from "../core/json-schema.js";
 import { RAMP_ERRORS } from "../core/ramp-errors.js";
 

@@ -1,8 +1,8 @@
-import { groupNames } from "../../../runtime/model/aggregate.js";
-import { operatorsOf } from "../../../runtime/model/column-filters.js";
-import type { ColumnFilter, Endpoint, Parameter } from "../../../runtime/model/endpoint.js";
-import type { ValueKind } from "../../../runtime/model/column-types.js";
-import { operatorOf } from "../../../runtime/model/operators.js";
+import { groupNames } from "../../../runtime/core/model/aggregate.js";
+import { operatorsOf } from "../../../runtime/core/model/column-filters.js";
+import type { ColumnFilter, Endpoint, Parameter } from "../../../runtime/core/model/endpoint.js";
+import type { ValueKind } from "../../../runtime/core/model/column-types.js";
+import { operatorOf } from "../../../runtime/core/model/operators.js";
 import type { StoredRow } from "./relations.js";
 
 /** A request of one caller. */

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import type { MetricsSnapshot } from "../../../runtime/operations/workers/messages.js";
-import { WorkerMetrics } from "../../../runtime/operations/workers/worker-cluster.js";
-import { Metrics } from "../../../runtime/operations/metrics.js";
+import type { MetricsSnapshot } from "../../../runtime/server/operations/workers/messages.js";
+import { WorkerMetrics } from "../../../runtime/server/operations/workers/worker-cluster.js";
+import { Metrics } from "../../../runtime/server/operations/metrics.js";
 import { IDLE_RELEASE, NO_REFRESHES, observation } from "../../support/observation.js";
 
 const record = observation({ route: "/v1/a b", databaseMs: 4, rows: 2 });

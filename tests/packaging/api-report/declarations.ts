@@ -6,7 +6,7 @@ const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 /** The entries whose exports are public (generator/docs/versions.md), by what users import. */
 const ENTRIES = {
   "@routewright/runtime": "runtime/index.ts",
-  "@routewright/runtime/keys": "runtime/keys.ts",
+  "@routewright/runtime/keys": "runtime/server/keys.ts",
   "routewright/config": "generator/config.ts",
 } as const;
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Registry } from "prom-client";
-import { Metrics } from "../../../runtime/operations/metrics.js";
-import { requestFields } from "../../../runtime/operations/request-log.js";
+import { Metrics } from "../../../runtime/server/operations/metrics.js";
+import { requestFields } from "../../../runtime/server/operations/request-log.js";
 import { RampMetrics } from "../../../runtime/ramp/core/ramp-metrics.js";
 
 /** Names of our metrics with their labels; those of the process are the library's. */

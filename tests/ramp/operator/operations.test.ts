@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { deleteExpired } from "../../../runtime/ramp/start-ramp.js";
-import { CACHES, cacheBytes } from "../../../runtime/http/bounded-cache.js";
+import { CACHES, cacheBytes } from "../../../runtime/core/http/bounded-cache.js";
 import { check, providerViolations } from "../../../runtime/ramp/core/json-schema.js";
 import { diagnose, showIntent } from "../../../runtime/ramp/operator/diagnostics.js";
 import { connectProvider } from "../../../runtime/ramp/operator/integrations.js";

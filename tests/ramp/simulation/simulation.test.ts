@@ -11,7 +11,7 @@
  */
 import pg from "pg";
 import { expect, it } from "vitest";
-import { createLogger } from "../../../runtime/http/logger.js";
+import { createLogger } from "../../../runtime/core/http/logger.js";
 import { readCurrencies } from "../../../runtime/ramp/accounts/currency.js";
 import { recordJump } from "../../../runtime/ramp/core/clock-jumps.js";
 import { newId } from "../../../runtime/ramp/database/id.js";

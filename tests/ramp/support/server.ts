@@ -1,7 +1,7 @@
 /** What the servers of tests share. */
 import type { Server } from "node:net";
-import { clientAddress } from "../../../runtime/http/headers.js";
-import { createLogger } from "../../../runtime/http/logger.js";
+import { clientAddress } from "../../../runtime/core/http/headers.js";
+import { createLogger } from "../../../runtime/core/http/logger.js";
 
 /** Options of a ramp that is not held down by limits. */
 export const SERVER = {

@@ -11,7 +11,7 @@ import { Vault } from "../../../runtime/ramp/core/vault.js";
 import { registerIdentityProvider } from "../../../runtime/ramp/operator/identity-providers.js";
 import { connectProvider } from "../../../runtime/ramp/operator/integrations.js";
 import { addWebhook, type WebhookAddress } from "../../../runtime/ramp/webhooks/endpoints.js";
-import type { Outcome } from "../../../runtime/model/outcome.js";
+import type { Outcome } from "../../../runtime/core/model/outcome.js";
 import {
   createOrganization,
   createProject,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { RATE_LIMITS } from "../../../runtime/model/tier.js";
-import { MAX_WINDOWS, MemoryStore } from "../../../runtime/request/rate-limit/memory-store.js";
+import { RATE_LIMITS } from "../../../runtime/core/model/tier.js";
+import { MAX_WINDOWS, MemoryStore } from "../../../runtime/core/request/rate-limit/memory-store.js";
 import { rateLimitStoreContract } from "./store-contract.js";
 
 rateLimitStoreContract("the store in memory", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { networkOf } from "../../../runtime/http/headers.js";
+import { networkOf } from "../../../runtime/core/http/headers.js";
 
 describe("the network that counts as one caller", () => {
   it.each(["203.0.113.7", "127.0.0.1", "0.0.0.0", "255.255.255.255"])("is %s itself", (address) => {

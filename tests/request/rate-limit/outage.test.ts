@@ -1,9 +1,9 @@
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
-import { openRateLimitStore } from "../../../runtime/request/rate-limit/open-store.js";
-import type { RateWindow } from "../../../runtime/model/caller.js";
-import type { RateLimitStore } from "../../../runtime/request/rate-limit/memory-store.js";
+import { openRateLimitStore } from "../../../runtime/core/request/rate-limit/open-store.js";
+import type { RateWindow } from "../../../runtime/core/model/caller.js";
+import type { RateLimitStore } from "../../../runtime/core/request/rate-limit/memory-store.js";
 import { needs } from "../../support/needs.js";
 import { startRedis, type RedisProcess } from "../../support/redis.js";
 

@@ -1,8 +1,8 @@
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
-import { openRateLimitStore } from "../../../runtime/request/rate-limit/open-store.js";
-import type { RateLimitStore } from "../../../runtime/request/rate-limit/memory-store.js";
+import { openRateLimitStore } from "../../../runtime/core/request/rate-limit/open-store.js";
+import type { RateLimitStore } from "../../../runtime/core/request/rate-limit/memory-store.js";
 import { needs } from "../../support/needs.js";
 import { startRedis } from "../../support/redis.js";
 import { rateLimitStoreContract, type StoreOnClock } from "./store-contract.js";

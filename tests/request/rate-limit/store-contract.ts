@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { RateLimitStore } from "../../../runtime/request/rate-limit/memory-store.js";
+import type { RateLimitStore } from "../../../runtime/core/request/rate-limit/memory-store.js";
 
 const WINDOW_MS = 60_000;
 

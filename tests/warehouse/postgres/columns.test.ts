@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describe as describeRelation } from "../../../runtime/warehouse/postgres/describe.js";
+import { describe as describeRelation } from "../../../runtime/postgres/describe.js";
 import { ownDatabase, ownSchema, query, queryAt } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { KEYS, serveManifest } from "../../support/service.js";

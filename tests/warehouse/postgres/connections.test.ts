@@ -3,8 +3,8 @@ import { chmodSync, chownSync, readFileSync, statSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { rampSettings } from "../../../runtime/ramp/environment.js";
-import { readEnvironments } from "../../../runtime/server.js";
-import { openPostgres } from "../../../runtime/warehouse/postgres/engine.js";
+import { readEnvironments } from "../../../runtime/server/server.js";
+import { openPostgres } from "../../../runtime/postgres/engine.js";
 import { atEnd } from "../../support/at-end.js";
 import { queryAt } from "../../support/database.js";
 import { run } from "../../support/command.js";

@@ -1,8 +1,8 @@
 /** A value is sent as of its enum: an index finds it by its frequency, and what is no label equals no row. */
 import { expect, it } from "vitest";
-import type { Condition } from "../../../runtime/model/query.js";
-import { openPostgres } from "../../../runtime/warehouse/postgres/engine.js";
-import { selectRows } from "../../../runtime/warehouse/postgres/select.js";
+import type { Condition } from "../../../runtime/core/model/query.js";
+import { openPostgres } from "../../../runtime/postgres/engine.js";
+import { selectRows } from "../../../runtime/postgres/select.js";
 import { atEnd } from "../../support/at-end.js";
 import { databaseUrl, ownSchema, query } from "../../support/database.js";
 import { sendRequest } from "../../support/http-client.js";

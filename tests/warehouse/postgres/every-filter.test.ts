@@ -1,10 +1,10 @@
 import pg from "pg";
 import { describe, expect, it } from "vitest";
-import { operatorsOf } from "../../../runtime/model/column-filters.js";
-import { postgresType, VALUES } from "../../../runtime/model/column-types.js";
-import type { Condition } from "../../../runtime/model/query.js";
-import { openPostgres } from "../../../runtime/warehouse/postgres/engine.js";
-import { selectRows } from "../../../runtime/warehouse/postgres/select.js";
+import { operatorsOf } from "../../../runtime/core/model/column-filters.js";
+import { postgresType, VALUES } from "../../../runtime/core/model/column-types.js";
+import type { Condition } from "../../../runtime/core/model/query.js";
+import { openPostgres } from "../../../runtime/postgres/engine.js";
+import { selectRows } from "../../../runtime/postgres/select.js";
 import { atEnd } from "../../support/at-end.js";
 import { ownDatabase, queryAt } from "../../support/database.js";
 import { sendRequest } from "../../support/http-client.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { openPostgres } from "../../../runtime/warehouse/postgres/engine.js";
-import { withServingSession } from "../../../runtime/warehouse/postgres/single-session.js";
+import { openPostgres } from "../../../runtime/postgres/engine.js";
+import { withServingSession } from "../../../runtime/postgres/single-session.js";
 import { atEnd } from "../../support/at-end.js";
 import { databaseUrl, ownSchema } from "../../support/database.js";
 import { proxyOf } from "../../support/database-proxy.js";

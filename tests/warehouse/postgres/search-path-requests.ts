@@ -1,5 +1,5 @@
-import { operatorsOf } from "../../../runtime/model/column-filters.js";
-import { postgresType } from "../../../runtime/model/column-types.js";
+import { operatorsOf } from "../../../runtime/core/model/column-filters.js";
+import { postgresType } from "../../../runtime/core/model/column-types.js";
 import { manifestOf } from "../../support/manifest.js";
 
 /** By column: its type, and values that a request can send. */

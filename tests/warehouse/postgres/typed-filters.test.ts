@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { selectRows } from "../../../runtime/warehouse/postgres/select.js";
-import type { ResultColumns } from "../../../runtime/warehouse/warehouse.js";
+import { selectRows } from "../../../runtime/postgres/select.js";
+import type { ResultColumns } from "../../../runtime/core/warehouse/warehouse.js";
 import { ownSchema, query } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { KEYS, serveManifest } from "../../support/service.js";

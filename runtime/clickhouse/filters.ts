@@ -1,0 +1,187 @@
+import type { LetterCase } from "../core/model/endpoint.js";
+import type { Comparison } from "../core/model/operators.js";
+import type { Condition } from "../core/model/query.js";
+import { constant, escapedIdentifier, escapedLiteral, join, sql, type Sql } from "../core/warehouse/sql.js";
+import type { FilterType } from "../core/warehouse/filter-type.js";
+import type { ResultColumns } from "../core/warehouse/warehouse.js";
+import { escaped, MAX_PARAMETER_LENGTH, parameter } from "./parameters.js";
+import { type ClickhouseType, databaseType, filterType, parseType } from "./filter-types.js";
+
+const NO_ROW = sql`0`;
+
+/** One filter (runtime/docs/requests.md). The value has the column's type, so that the primary key serves it. */
+export function where(condition: Condition, columns: ResultColumns): Sql {
+  const { column, operator, value } = condition;
+  const type = columns.find((each) => each.name === column)?.type ?? "String";
+  const values = typeof value === "string" ? [value] : value;
+  const letterCase = "case" in condition ? condition.case : undefined;
+  switch (operator) {
+    case "=":
+    case "IN":
+      return letterCase === undefined
+        ? isAnyOf(comparedColumn(column, type), filterType(parseType(type)), values)
+        : isAnyFolded(textOf(column, type), letterCase, values);
+    case "ILIKE":
+      return sql`lowerUTF8(${textOf(column, type)}) LIKE lowerUTF8(${parameter(values[0] ?? "", "String")})`;
+    case ">=":
+    case "<=":
+      return comparesDay(operator, column, type, values[0] ?? "");
+    case "null":
+      return isNull(column, type, value === "true");
+    case "ne":
+    case "gt":
+    case "gte":
+    case "lt":
+    case "lte":
+      return compares(operator, column, type, values[0] ?? "");
+  }
+}
+
+const COMPARISONS = { ne: sql`!=`, gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` } as const;
+
+/** A comparison in the column's type. What responses show as null, such as NaN, matches none. */
+function compares(operator: Comparison, column: string, type: string, text: string): Sql {
+  const filter = filterType(parseType(type));
+  const hasValue = isNull(column, type, false);
+  const compared = comparedColumn(column, type);
+  const value = filter.parse(text) ?? null;
+  if (value !== null) {
+    const comparison = sql`${compared} ${COMPARISONS[operator]} ${parameter(value, filter.cast)}`;
+    return isFloat(type) ? sql`${comparison} AND ${hasValue}` : comparison;
+  }
+  if (operator === "ne") return hasValue;
+  const isLower = operator === "gt" || operator === "gte";
+  const floor = filter.bound(text, operator);
+  if (floor === null) return isLower && filter.kind !== "text" ? hasValue : NO_ROW;
+  const sign = COMPARISONS[isLower ? "gt" : "lte"];
+  return sql`${compared} ${sign} ${parameter(floor, filter.cast)} AND ${hasValue}`;
+}
+
+/** What a filter compares of a column: its value, or of a type without a comparison of its own its text. */
+function comparedColumn(column: string, type: string): Sql {
+  return databaseType(type).value === "other"
+    ? textOf(column, type)
+    : comparedValue(columnOf(column), parseType(type));
+}
+
+/** A `Time64` compares as seconds: one server of a `Distributed` table writes it so that another cannot read it. */
+export function comparedValue(value: Sql, { name, arguments: [scale], isNullable }: ClickhouseType): Sql {
+  if (name !== "Time64") return value;
+  const number = `Decimal(18, ${String(scale)})`;
+  return sql`CAST(${value}, ${escapedLiteral(isNullable ? `Nullable(${number})` : number)})`;
+}
+
+function isFloat(type: string): boolean {
+  return /Float/.test(parseType(type).name);
+}
+
+function isNull(column: string, type: string, isWanted: boolean): Sql {
+  const value = columnOf(column);
+  const isPresent = isFloat(type) ? sql`ifNull(isFinite(${value}), 0)` : sql`isNotNull(${value})`;
+  return isWanted ? sql`NOT ${isPresent}` : isPresent;
+}
+
+export function columnOf(name: string): Sql {
+  return escapedIdentifier(name);
+}
+
+/** The column as responses show it; `FixedString` without the zero bytes at its end, a time in RFC 3339. */
+export function textOf(column: string, type: string): Sql {
+  const value = columnOf(column);
+  const { name, arguments: sizes } = parseType(type);
+  if (name === "String") return value;
+  if (name !== "DateTime" && name !== "DateTime64") return valueText(value, type);
+  const text = sql`concat(replaceOne(toString(toTimeZone(${value}, 'UTC')), ' ', 'T'), 'Z')`;
+  const hasFraction = name === "DateTime64" && sizes[0] !== "0";
+  return hasFraction ? sql`replaceRegexpOne(${text}, '[.]?0*Z$', 'Z')` : text;
+}
+
+/** The text of a value. `toString` drops the zeros at the end of a decimal. */
+export function valueText(value: Sql, type: string): Sql {
+  const { name, arguments: sizes } = parseType(type);
+  return name === "Decimal"
+    ? sql`toDecimalString(${value}, ${constant(Number(sizes[1]))})`
+    : sql`toString(${value})`;
+}
+
+/** Parameters whose texts stand in quotes inside of an array. */
+const QUOTED = /^(UUID|IPv[46]|Date.*|Time)$/;
+
+function isAnyOf(column: Sql, type: FilterType, values: readonly string[]): Sql {
+  const known = values.map((text) => type.parse(text) ?? null).filter((text) => text !== null);
+  const { cast } = type;
+  const [first] = known;
+  if (first === undefined) return NO_ROW;
+  if (values.length === 1) return sql`${column} = ${parameter(first, cast)}`;
+  return anyOf(known, {
+    list: (list) => sql`${column} IN ${array(list, cast)}`,
+    long: (value) => sql`${column} = ${parameter(value, cast)}`,
+  });
+}
+
+interface Alternatives {
+  readonly list: (values: readonly string[]) => Sql;
+  /** A value that fits into no parameter. */
+  readonly long: (value: string) => Sql;
+}
+
+function anyOf(values: readonly string[], { list, long }: Alternatives): Sql {
+  const isLong = ({ length }: string): boolean => length > MAX_PARAMETER_LENGTH;
+  const short = lists(values.filter((value) => !isLong(value)));
+  return sql`(${join([...short.map(list), ...values.filter(isLong).map(long)], " OR ")})`;
+}
+
+export function array(values: readonly string[], type: string): Sql {
+  const isQuoted = type === "String" || QUOTED.test(type);
+  // `IN` tells 0 from -0, which `=` does not.
+  const all =
+    type.startsWith("Float") && values.some((text) => Number(text) === 0) ? [...values, "0", "-0"] : values;
+  const items = all.map((text) => (isQuoted ? `'${escaped(text)}'` : text));
+  return parameter(`[${items.join(",")}]`, `Array(${type})`);
+}
+
+/** ClickHouse folds both sides: its case rules differ from JavaScript's. */
+function isAnyFolded(text: Sql, letterCase: LetterCase, values: readonly string[]): Sql {
+  const fold = letterCase === "lower" ? sql`lowerUTF8` : sql`upperUTF8`;
+  return anyOf(values, {
+    list: (list) => sql`has(arrayMap(v -> ${fold}(v), ${array(list, "String")}), ${fold}(${text}))`,
+    long: (value) => sql`${fold}(${parameter(value, "String")}) = ${fold}(${text})`,
+  });
+}
+
+/** Cuts a list so that each part fits into a parameter. */
+function lists(values: readonly string[]): readonly (readonly string[])[] {
+  const parts: string[][] = [];
+  let length = Infinity;
+  for (const value of values) {
+    if (length + value.length > MAX_PARAMETER_LENGTH) {
+      parts.push([]);
+      length = 0;
+    }
+    parts.at(-1)?.push(value);
+    length += value.length;
+  }
+  return parts;
+}
+
+/** Days are in UTC; the last one is included whole, also for columns with a time of day. */
+function comparesDay(operator: ">=" | "<=", column: string, type: string, day: string): Sql {
+  switch (parseType(type).name) {
+    case "Date":
+    case "Date32":
+      return compares(operator === ">=" ? "gte" : "lte", column, type, day);
+    case "DateTime":
+    case "DateTime64":
+      return operator === ">="
+        ? compares("gte", column, type, `${day}T00:00:00Z`)
+        : compares("lt", column, type, `${dayAfter(day)}T00:00:00Z`);
+    default:
+      return sql`${textOf(column, type)} ${operator === ">=" ? COMPARISONS.gte : COMPARISONS.lte} ${parameter(day, "String")}`;
+  }
+}
+
+/** Behind 9999-12-31 it has an expanded year. */
+function dayAfter(day: string): string {
+  const [next = ""] = new Date(Date.parse(day) + 86_400_000).toISOString().split("T");
+  return next;
+}

@@ -1,0 +1,352 @@
+import { columnNamed } from "../model/column-names.js";
+import { SERVER_DEFAULTS } from "../model/limits.js";
+import type { FilterParameter, Relation } from "../model/endpoint.js";
+import type { HttpError } from "../model/errors.js";
+import type { DatabaseType, ValueKind } from "../model/column-types.js";
+import type { Condition, ResolvedQuery, Selection } from "../model/query.js";
+import type { PerTier } from "../model/tier.js";
+import type { RelationLoad } from "./data-versions.js";
+import { FairQueue } from "./fair-queue.js";
+import type { FilterType } from "./filter-type.js";
+import type { AskedGrouping } from "../model/aggregate.js";
+import type { AggregateDialect, PreparedGrouping, SourceColumns } from "./aggregate-dialect.js";
+import { Groupings } from "./groupings.js";
+import { loadMetrics } from "./load-metrics.js";
+import { Relations } from "./relations.js";
+import { valueError } from "./value-error.js";
+import { withDeclaredNames, withNamesOf } from "./served-columns.js";
+import type { SharedResource } from "./shares.js";
+import type { Sql } from "./sql.js";
+import { Budget, type SpoolBudget } from "./spool.js";
+import {
+  type AggregateResult,
+  ColumnMissing,
+  type DescribedRelation,
+  type DescribedSelect,
+  type QueryColumns,
+  type QueryContext,
+  type ResultColumn,
+  type ResultColumns,
+  type Rows,
+  ValueRefused,
+  type Warehouse,
+  type WarehouseLoad,
+} from "./warehouse.js";
+
+export interface EngineOptions {
+  /** Address of the database. */
+  readonly url: string;
+  /** Upper bound of every query's time limit; 0: none. */
+  readonly statementTimeoutMs: number;
+  /** Time limit of a stream in the database; 0: none. For engines that have one. */
+  readonly streamTimeoutMs?: Readonly<PerTier<number>>;
+  /** Rows that a query may read; 0: no limit. For engines that have one. */
+  readonly maxRowsRead?: Readonly<PerTier<number>>;
+  /** Queries with buffered results that run at a time. Default 10. */
+  readonly databasePoolSize?: number | undefined;
+  /** Streams that run at a time. Default 4. */
+  readonly databaseStreamPoolSize?: number | undefined;
+  /** Streams that one caller may read at a time. Default 2. */
+  readonly streamsPerCaller?: number | undefined;
+  /** Disk space for rows that streams have read ahead of their clients; 0: none. Default 1024. */
+  readonly streamSpoolMegabytes?: number | undefined;
+  /** Memory for responses. */
+  readonly memory?: SharedResource | undefined;
+  /** Receives what an operator should know although queries succeed. */
+  readonly warn: (error: Error, message: string) => void;
+  /** Called with the columns of a relation once per build, when they are looked up. */
+  readonly onColumns?: (relation: Relation, columns: ResultColumns) => void;
+}
+
+export type OpenEngine = (options: EngineOptions) => Warehouse;
+
+/** A query as an engine runs it: from its relation, or from a statement over relations. */
+export interface EngineQuery extends ResolvedQuery {
+  readonly from?: () => Sql<Selection>;
+  /** What that statement reads of its relations. */
+  readonly read?: readonly SourceColumns[];
+}
+
+/** The column of a relation that a filter of groups compares with. */
+export interface FilteredColumn {
+  readonly relation: Relation;
+  readonly column: string;
+  readonly columns: ResultColumns;
+}
+
+export interface MadeQuery {
+  readonly query: EngineQuery;
+  readonly columns: ResultColumns;
+}
+
+/** Queue lengths for queries and for streams. */
+const MAX_WAITING = 1000;
+const MAX_WAITING_STREAMS = 100;
+
+/** Memory for rows that streams have read ahead. */
+const SPOOL_MEMORY_BYTES = 32 * 1024 * 1024;
+
+/**
+ * What every engine needs: relations and their columns, the check of what filters compare, queues with the shares of callers, overload, room for streams.
+ * An engine extends it with what its database needs (runtime/core/warehouse/README.md).
+ */
+export abstract class BaseEngine implements Warehouse {
+  /** Queries with buffered results, and streams. */
+  protected readonly queries: FairQueue;
+  protected readonly streams: FairQueue;
+  protected readonly budget: SpoolBudget;
+  readonly #relations: Relations;
+  readonly #statementTimeoutMs: number;
+  readonly #groupings: Groupings;
+
+  constructor(options: EngineOptions) {
+    const {
+      databasePoolSize = SERVER_DEFAULTS.databasePoolSize,
+      databaseStreamPoolSize = SERVER_DEFAULTS.databaseStreamPoolSize,
+      streamsPerCaller = SERVER_DEFAULTS.streamsPerCaller,
+      streamSpoolMegabytes = SERVER_DEFAULTS.streamSpoolMegabytes,
+      memory,
+    } = options;
+    this.#statementTimeoutMs = options.statementTimeoutMs;
+    this.queries = new FairQueue({ capacity: databasePoolSize, maxWaiting: MAX_WAITING, memory });
+    this.streams = new FairQueue({
+      capacity: databaseStreamPoolSize,
+      maxWaiting: MAX_WAITING_STREAMS,
+      perCaller: streamsPerCaller,
+    });
+    const disk = new Budget(streamSpoolMegabytes * 1024 * 1024);
+    this.budget = { memory: new Budget(SPOOL_MEMORY_BYTES), disk };
+    this.#relations = new Relations({
+      describe: (relation) =>
+        this.describe(relation).catch((error: unknown) => {
+          throw this.translated(error);
+        }),
+      mayHaveChanged: (error) => error instanceof ColumnMissing || this.mayHaveChanged(error),
+      onColumns: options.onColumns ?? (() => undefined),
+    });
+    this.#groupings = new Groupings({
+      dialect: () => this.aggregates,
+      relations: this.#relations,
+      describe: (select) =>
+        this.describeSelect(select).catch((error: unknown) => {
+          throw this.translated(error);
+        }),
+      mayHaveChanged: (error) => this.mayHaveChanged(error),
+    });
+  }
+
+  /** Looks a relation up. Rejects with `RelationMissing` when it does not exist. */
+  protected abstract describe(relation: Relation): Promise<DescribedRelation>;
+  /** How the engine writes statements of groups; an engine without it serves no aggregates. */
+  protected readonly aggregates: AggregateDialect | null = null;
+
+  /** The columns of a statement. Rejects with `RelationMissing` where a relation of it does not exist. */
+  protected describeSelect({ relations }: DescribedSelect): Promise<DescribedRelation> {
+    return Promise.reject(new Error(`The engine cannot aggregate ${relations.join(", ")}.`));
+  }
+
+  /** Rejects with `Overloaded` when it gets no connection. */
+  protected abstract select(query: EngineQuery, columns: ResultColumns, context: QueryContext): Promise<Rows>;
+  protected abstract selectAggregate(
+    query: EngineQuery,
+    columns: ResultColumns,
+    context: QueryContext,
+    bounded: ResultColumns,
+  ): Promise<AggregateResult>;
+  /** As `usesIndex`. */
+  protected abstract explain(
+    relation: Relation,
+    filter: FilterParameter,
+    columns: ResultColumns,
+  ): Promise<boolean | null>;
+  /** As `explain`, of the statement of groups that `make` makes with a condition, or without one. */
+  protected abstract explainGroups(
+    filtered: FilteredColumn,
+    filter: FilterParameter,
+    make: (condition: Condition | null) => Promise<MadeQuery>,
+  ): Promise<boolean | null>;
+  abstract isReachable(): Promise<boolean>;
+  abstract loads(relations: readonly Relation[]): Promise<readonly RelationLoad[]>;
+  /** Whether the database refused a statement: its relation may have changed since it was built. */
+  protected abstract readonly mayHaveChanged: (error: unknown) => boolean;
+  /** The error as every engine reports it (`warehouse.ts`); others are as they were. */
+  protected abstract readonly translated: (error: unknown) => Error;
+  /** How a filter compares with a column, and what the table of types says of it. */
+  protected abstract readonly filterTypeOf: (column: ResultColumn) => FilterType;
+  protected abstract readonly databaseTypeOf: (column: ResultColumn) => DatabaseType;
+
+  close(): Promise<void> {
+    this.queries.close();
+    this.streams.close();
+    return Promise.resolve();
+  }
+
+  rows(query: ResolvedQuery, context: QueryContext): Promise<Rows> {
+    const rows = this.#query(query, context, (own, columns) => this.select(own, columns, context));
+    return rows.then(withDeclaredNames);
+  }
+
+  aggregate(query: ResolvedQuery, context: QueryContext, bounded: ResultColumns): Promise<AggregateResult> {
+    return this.#query(query, context, (own, columns) =>
+      this.selectAggregate(own, columns, context, bounded),
+    );
+  }
+
+  /** Runs a query with the relation's own names of its columns. */
+  async #query<T>(
+    query: ResolvedQuery,
+    context: QueryContext,
+    run: (query: EngineQuery, columns: ResultColumns) => Promise<T>,
+  ): Promise<T> {
+    try {
+      if (query.selection.grouping !== undefined)
+        return await this.#groupings.run(query.selection, context.version, (prepared) =>
+          this.#runGrouped(prepared, query, context, run),
+        );
+      return await this.#relations.query(query.relation, context, (columns) => {
+        const own = withNamesOf(query, columns);
+        this.#requireValues(own.selection.conditions, [columns]);
+        return run(own, columns);
+      });
+    } catch (error) {
+      throw this.translated(error);
+    }
+  }
+
+  /** Columns may have become others since the query was checked: its values would equal no row. */
+  #requireValues(conditions: readonly Condition[], filtered: readonly ResultColumns[]): void {
+    for (const columns of filtered) {
+      const refusal = this.check(conditions, columns);
+      if (refusal !== null) throw new ValueRefused(refusal);
+    }
+  }
+
+  #runGrouped<T>(
+    { source, select, read, filtered }: PreparedGrouping,
+    query: ResolvedQuery,
+    context: QueryContext,
+    run: (query: EngineQuery, columns: ResultColumns) => Promise<T>,
+  ): Promise<T> {
+    const { conditions } = query.selection;
+    this.#requireValues(conditions, filtered);
+    const from = (): Sql<Selection> => select(conditions);
+    return this.#relations.query(source, context, (columns) => run({ ...query, from, read }, columns));
+  }
+
+  expireColumns({ relation, selection: { grouping } }: ResolvedQuery): void {
+    this.#relations.expire(grouping?.aggregate.relations.map((of) => of.relation) ?? [relation]);
+  }
+
+  columnsOf(query: ResolvedQuery, version: string | null): QueryColumns | Promise<QueryColumns> {
+    if (query.selection.grouping !== undefined) return this.#columnsOfGroups(query, version);
+    const columns = this.columns(query.relation, version);
+    return columns instanceof Promise ? columns.then(allOf) : allOf(columns);
+  }
+
+  async #columnsOfGroups(query: ResolvedQuery, version: string | null): Promise<QueryColumns> {
+    try {
+      return await this.#groupings.run(query.selection, version, async ({ source, filtered }) => ({
+        columns: await this.#relations.columns(source, version),
+        filtered,
+      }));
+    } catch (error) {
+      throw this.translated(error);
+    }
+  }
+
+  /** The shorter of the query's own time limit and that of every query; 0: none. */
+  protected timeLimitOf({ timeoutMs }: Pick<ResolvedQuery, "timeoutMs">): number {
+    const limits = [timeoutMs, this.#statementTimeoutMs].filter((limit) => limit > 0);
+    return limits.length === 0 ? 0 : Math.min(...limits);
+  }
+
+  columns(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns> {
+    return this.#relations.columns(relation, version);
+  }
+
+  valuesOf(column: ResultColumn): ValueKind {
+    return this.databaseTypeOf(column).value;
+  }
+
+  check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
+    for (const condition of conditions) {
+      const column = columnNamed(columns, condition.column);
+      const error =
+        column === undefined
+          ? null
+          : valueError(condition, this.databaseTypeOf(column), () => this.filterTypeOf(column));
+      if (error !== null) return error;
+    }
+    return null;
+  }
+
+  async usesIndex(
+    relation: Relation,
+    filter: FilterParameter,
+    grouping?: AskedGrouping,
+  ): Promise<boolean | null> {
+    try {
+      if (grouping !== undefined) return await this.#groupingUsesIndex(relation, filter, grouping);
+      const columns = await this.columns(relation, null);
+      const column = columnNamed(columns, filter.column)?.name ?? filter.column;
+      return await this.explain(relation, { ...filter, column }, columns);
+    } catch (error) {
+      throw this.translated(error);
+    }
+  }
+
+  /** By the column of the first fact: the value of a filter is one that it has. */
+  async #groupingUsesIndex(
+    relation: Relation,
+    filter: FilterParameter,
+    grouping: AskedGrouping,
+  ): Promise<boolean | null> {
+    const { filteredColumn } = await loadMetrics();
+    const filtered = filteredColumn(grouping, filter.column);
+    if (filtered === null) return null;
+    const columns = await this.columns(filtered.relation, null);
+    const column = columnNamed(columns, filtered.column)?.name ?? filtered.column;
+    return this.explainGroups({ ...filtered, column, columns }, filter, async (condition) => {
+      const conditions = condition === null ? [] : [condition];
+      const selection = { grouping, conditions, sort: [], page: null };
+      const query: ResolvedQuery = { relation, selection, format: "json", timeoutMs: 0 };
+      const { source, select } = await this.#groupings.prepare(selection, null);
+      return {
+        query: { ...query, from: () => select(conditions) },
+        columns: await this.#relations.columns(source, null),
+      };
+    });
+  }
+
+  checkRelations(relations: readonly Relation[]): Promise<void> {
+    return this.#relations.check(relations);
+  }
+
+  get missingRelations(): readonly string[] {
+    return this.#relations.missing;
+  }
+
+  reasonMissing(name: string): string | null {
+    return this.#relations.reasonMissing(name);
+  }
+
+  knownColumns(relation: Relation): ResultColumns | null {
+    return this.#relations.known(relation);
+  }
+
+  get load(): WarehouseLoad {
+    const [queries, streams] = [this.queries.load, this.streams.load];
+    return {
+      running: queries.running + streams.running,
+      waiting: queries.waiting + streams.waiting,
+      started: queries.started + streams.started,
+      waitedMs: queries.waitedMs + streams.waitedMs,
+    };
+  }
+
+  get degraded(): string | null {
+    return null;
+  }
+}
+
+const allOf = (columns: ResultColumns): QueryColumns => ({ columns, filtered: [columns] });

@@ -1,0 +1,12 @@
+import type { HttpError } from "../model/errors.js";
+
+/** What groups and measures need: their requests, and their statements. */
+export type MetricsModule = Awaited<ReturnType<typeof loadMetrics>>;
+
+/** A request for the values of a column. */
+export type ValuesQuestion = Exclude<ReturnType<MetricsModule["readValuesQuestion"]>, HttpError>;
+
+/** Loads it with the first endpoint that has an aggregate, or with the first question for values: most processes serve rows alone. */
+export function loadMetrics() {
+  return import("../../metrics/metrics.js");
+}

@@ -1,0 +1,115 @@
+import pg from "pg";
+import { QueryTimeout } from "../core/warehouse/warehouse.js";
+import { TypeChanged } from "./times.js";
+
+/**
+ * What PostgreSQL reports. Messages are localized, and a SQLSTATE is whatever the code that raises it chooses: the severity
+ * (`wire.ts`) says whether the session ends, the source file and the function in it say who reports.
+ */
+const reported = (error: unknown): pg.DatabaseError | null =>
+  error instanceof pg.DatabaseError ? error : null;
+
+const isFatal = ({ severity }: pg.DatabaseError): boolean => severity === "FATAL" || severity === "PANIC";
+
+/** Whether only the statement failed and the connection is still usable. */
+export function isStatementError(error: unknown): boolean {
+  if (error instanceof QueryTimeout) return error.cause !== undefined;
+  const report = reported(error);
+  return report !== null && !isFatal(report);
+}
+
+/** Whether the server ends the session, such as one that was idle for too long. */
+export function isSessionEnd(error: unknown): boolean {
+  const report = reported(error);
+  return report !== null && isFatal(report);
+}
+
+/** Messages of `pg` for a connection that is lost or cannot be made: these errors have no code. */
+const LOST =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|Query read timeout)/;
+
+/** Whether the connection failed rather than the query: the server is down, starting or stopping, or cannot be reached. */
+export function isConnectionFailure(error: unknown): boolean {
+  if (reported(error) !== null) return isSessionEnd(error);
+  const { code, message = "" } = error as { readonly code?: unknown; readonly message?: string };
+  // Codes of the operating system.
+  return typeof code === "string" ? /^E[A-Z_]+$/.test(code) : LOST.test(message);
+}
+
+/** Classes of errors with which PostgreSQL refuses a statement: not supported, no such statement, schema, or part of a statement. */
+const REFUSALS = /^(0A|26|3F|42)/;
+
+/** Whether the database refuses a plan: what it was made of has changed, or the session does not have it. */
+export function isPlanRefusal(error: unknown): boolean {
+  return isStatementError(error) && REFUSALS.test(reported(error)?.code ?? "");
+}
+
+/** Whether a session does not know a statement: it has lost its settings with it, since it was discarded, or is another one. */
+export function isSessionLost(error: unknown): boolean {
+  return reported(error)?.code === "26000";
+}
+
+/** Whether the server refuses further connections for now: too many clients, of this role or of this database. */
+export function isConnectionRefusal(error: unknown): boolean {
+  return /^(53300|57P03|08P01)$/.test(reported(error)?.code ?? "");
+}
+
+/** SQLSTATE query_canceled: the query exceeded `statement_timeout`. */
+const CANCELED = "57014";
+
+/** A time limit, a lock for longer than `lock_timeout`, a deadlock, and a conflict with other transactions or with recovery. */
+const INTERRUPTIONS = new Set([CANCELED, "55P03", "40P01", "40001"]);
+
+/** Source files of PostgreSQL that report interruptions of the session's own statement. */
+const OWN_FILES =
+  /(^|\/)(postgres|proc|procsignal|procarray|standby|deadlock|lock|lmgr|predicate|heapam|heapam_handler)\.c$/;
+
+/** A lost connection, an operator's intervention, and errors of foreign data: of the session itself the first two are fatal. */
+const OTHERS_FAILURES = /^(08|57P|HV)/;
+
+/** Functions of extensions that pass on what another server reports. */
+const PASSED_ON = /^(pgfdw|dblink)_/;
+
+/** Whether something that the database reads from failed: a foreign table, a linked server, or a function that raises such an error. */
+export function isSourceFailure(error: unknown): boolean {
+  const report = reported(error);
+  if (report === null || isFatal(report)) return false;
+  const { code = "", file = "", routine = "" } = report;
+  if (PASSED_ON.test(routine) || OTHERS_FAILURES.test(code)) return true;
+  return INTERRUPTIONS.has(code) && !OWN_FILES.test(file);
+}
+
+/** Whether the statement exceeded its time limit. */
+export function isTimeout(error: unknown): boolean {
+  return reported(error)?.code === CANCELED && !isSourceFailure(error);
+}
+
+/** A stream was ended because another session waits for its lock. What has not been sent is queried again. */
+export class StreamBlocksLock extends Error {
+  constructor() {
+    super("The stream was ended: another session waits to change its table.");
+  }
+}
+
+/** Whether another session of the database was in the way: a lock for longer than `lock_timeout`, a deadlock with dbt's renames, or recovery. */
+export function isConflict(error: unknown): boolean {
+  if (error instanceof StreamBlocksLock) return true;
+  const { code = "" } = reported(error) ?? {};
+  return INTERRUPTIONS.has(code) && code !== CANCELED && !isSourceFailure(error);
+}
+
+/** Whether a replica cancelled the query, since it removes rows that the query may read. */
+export function isRecoveryConflict(error: unknown): boolean {
+  return isConflict(error) && reported(error)?.code === "40001";
+}
+
+/** Whether the database refused a statement: its relation or columns may have changed since it was built. */
+export function mayHaveChanged(error: unknown): boolean {
+  if (error instanceof TypeChanged) return true;
+  return isStatementError(error) && !(error instanceof QueryTimeout) && !isSourceFailure(error);
+}
+
+/** Whether a statement names a relation or a schema that the database does not have. */
+export function isRelationMissing(error: unknown): boolean {
+  return /^(42P01|3F000)$/.test(reported(error)?.code ?? "") && !isSourceFailure(error);
+}

@@ -1,0 +1,243 @@
+import type { LetterCase } from "../core/model/endpoint.js";
+import type { Comparison } from "../core/model/operators.js";
+import { bind, EMPTY, identifier, literal, sql, type BindValue, type Sql } from "../core/warehouse/sql.js";
+import type { Condition, Selection } from "../core/model/query.js";
+import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
+import { isUnknownLabel } from "./enum-labels.js";
+import { LAST_DAYS } from "./filter-times.js";
+import { databaseType, filterType } from "./filter-types.js";
+import { compared, type ComparisonSign, infix } from "./names.js";
+import { textOf } from "./texts.js";
+
+/** One filter (runtime/docs/requests.md). Compares in the column's own type, so that PostgreSQL can use an index. */
+export function where(condition: Condition, position: number, columns: ResultColumns): Sql<Selection> {
+  const column = filteredColumn(condition, columns);
+  const letterCase = "case" in condition ? condition.case : undefined;
+  const side = { name: comparedName(column), column, position };
+  switch (condition.operator) {
+    case "=":
+      return letterCase === undefined
+        ? equals(side, isText(condition, column))
+        : equalsFolded(side, letterCase);
+    case "IN":
+      return letterCase === undefined
+        ? isAnyOf(side, isText(condition, column))
+        : isAnyFolded(side, letterCase);
+    case "ILIKE":
+      return matches(side, letterCase);
+    case ">=":
+    case "<=":
+      return comparesDay(condition.operator, side);
+    case "null":
+      return isNull(side, condition.value === "true");
+    case "ne":
+    case "gt":
+    case "gte":
+    case "lt":
+    case "lte":
+      return compares(condition.operator, side, isText(condition, column));
+  }
+}
+
+/** The column of a filter, and the position of its condition. */
+interface FilterSide {
+  readonly name: Sql<Selection>;
+  readonly column: ResultColumn;
+  readonly position: number;
+}
+
+/** The part of a condition's value that decides the text of its SQL. */
+export function variantOf(condition: Condition, columns: ResultColumns): string {
+  if (condition.operator === "null") return String(condition.value);
+  return isText(condition, filteredColumn(condition, columns)) ? "text" : "";
+}
+
+/** The labels of a path that every version of `ltree` reads: other values compare as texts. */
+const PLAIN_PATH = /^(?:[A-Za-z0-9_]{1,255}(?:\.(?!$)|$))+$/;
+
+function isText({ value }: Condition, column: ResultColumn): boolean {
+  if (databaseType(column).value === "other") return true;
+  return column.type === "ltree" && [value].flat().some((text) => !PLAIN_PATH.test(text));
+}
+
+/** A missing column is compared as text: PostgreSQL then reports that it does not exist. */
+function filteredColumn({ column, timezone }: Condition, columns: ResultColumns): ResultColumn {
+  const existing = columns.find(({ name }) => name === column) ?? { name: column, type: "text" };
+  return timezone === undefined ? existing : { ...existing, timezone };
+}
+
+/** A column as it is compared: an enum as such, since a domain over one has no operators. An index serves it all the same. */
+export function comparedName({ name, type, typeSchema, isEnum }: ResultColumn): Sql<Selection> {
+  const column = sql<Selection>`s.${identifier(name)}`;
+  return isEnum === true && typeSchema !== undefined
+    ? sql`${column}::${identifier(typeSchema, type)}`
+    : column;
+}
+
+const SIGNS: Readonly<Record<Comparison, ComparisonSign>> = {
+  ne: "<>",
+  gt: ">",
+  gte: ">=",
+  lt: "<",
+  lte: "<=",
+};
+
+/** Compared with the next value instead: the smallest one of a discrete type has none below it to be compared with. */
+const DISCRETE_SIGNS = { gt: "gte", gte: "gte", lt: "lte", lte: "lte" } as const;
+
+function equals(side: FilterSide, asText: boolean): Sql<Selection> {
+  const { name, column, position } = side;
+  const value = bind(valueOf(position, column));
+  return asText
+    ? infix(textOf(name, column), "=", sql`${value}::pg_catalog.text`)
+    : compared(name, "=", typed(value, column), column);
+}
+
+function isAnyOf(side: FilterSide, asText: boolean): Sql<Selection> {
+  const { name, column, position } = side;
+  const values = bind(valueOf(position, column));
+  return asText
+    ? infix(textOf(name, column), "=", sql`ANY(${values}::pg_catalog.text[])`)
+    : compared(name, "=", sql`ANY(${typedList(values, column)})`, column);
+}
+
+/** PostgreSQL folds both sides: its case rules differ from JavaScript's (`Straße`, `ΣΑΣ`). */
+function equalsFolded({ name, column, position }: FilterSide, letterCase: LetterCase): Sql<Selection> {
+  const value = sql`${bind(rawValue(position))}::pg_catalog.text`;
+  return infix(folded(textOf(name, column), letterCase), "=", folded(value, letterCase));
+}
+
+function isAnyFolded({ name, column, position }: FilterSide, letterCase: LetterCase): Sql<Selection> {
+  const list = sql`${bind(rawValue(position))}::pg_catalog.text[]`;
+  const values = sql`SELECT ${folded(sql`v`, letterCase)} FROM pg_catalog.unnest(${list}) AS v`;
+  return infix(folded(textOf(name, column), letterCase), "=", sql`ANY(ARRAY(${values}))`);
+}
+
+/** A nondeterministic collation knows no patterns: the text is compared under that of the database. */
+function matches({ name, column, position }: FilterSide, letterCase: LetterCase | undefined): Sql<Selection> {
+  const text = folded(textOf(name, column), letterCase);
+  const collation = column.isNondeterministic === true ? sql` COLLATE pg_catalog."default"` : EMPTY;
+  return infix(sql`${text}${collation}`, "ilike", folded(bind(rawValue(position)), letterCase));
+}
+
+function folded(value: Sql<Selection>, letterCase: LetterCase | undefined): Sql<Selection> {
+  if (letterCase === undefined) return value;
+  return letterCase === "lower" ? sql`pg_catalog.lower(${value})` : sql`pg_catalog.upper(${value})`;
+}
+
+/** A comparison in the column's type. What responses show as null, such as NaN, matches none. */
+function compares(operator: Comparison, side: FilterSide, asText: boolean): Sql<Selection> {
+  const { column, position } = side;
+  const name = asText ? textOf(side.name, column) : side.name;
+  const given = bind(boundOf(operator, position, column));
+  const bound = asText ? sql`${given}::pg_catalog.text` : typed(given, column);
+  const hasValue = isNull(side, false);
+  const shown = operator !== "ne" && filterType(column).isDiscrete ? DISCRETE_SIGNS[operator] : operator;
+  const comparison = asText ? infix(name, SIGNS[shown], bound) : compared(name, SIGNS[shown], bound, column);
+  if (operator === "ne") return sql`${comparison} IS NOT FALSE AND ${hasValue}`;
+  return databaseType(column).hasInfinity ? sql`${comparison} AND ${hasValue}` : comparison;
+}
+
+/** Infinities are above and below every other value, NaN is above infinity. Responses show them as null. */
+function isNull({ name, column }: FilterSide, isWanted: boolean): Sql<Selection> {
+  if (!databaseType(column).hasInfinity) return isWanted ? sql`${name} IS NULL` : sql`${name} IS NOT NULL`;
+  const isFinite = sql`(${infix(name, ">", sql`'-Infinity'`)} AND ${infix(name, "<", sql`'Infinity'`)})`;
+  return isWanted ? sql`${isFinite} IS NOT TRUE` : isFinite;
+}
+
+/** The value to compare with. Outside the type's range it is an infinity, or null where the type has none and no row can match. */
+const boundOf =
+  (operator: Comparison, position: number, column: ResultColumn) =>
+  (selection: Selection): BindValue => {
+    const { value, timezone } = selection.conditions[position] ?? {};
+    const [text, type] = [String(value), filterType(column)];
+    if (type.isDiscrete && operator !== "ne") return type.bound(text, operator);
+    if (isUnknownLabel(text, column, selection)) return null;
+    return parsed(text, column, timezone) ?? type.bound(text, operator);
+  };
+
+/** The value of a condition as it was sent. */
+const rawValue =
+  (position: number) =>
+  ({ conditions }: Selection): BindValue => {
+    const { value = "" } = conditions[position] ?? {};
+    const storable = (text: string): string | null => TEXT.parse(text) ?? null;
+    return typeof value === "string" ? storable(value) : value.map(storable);
+  };
+
+const TEXT = filterType({ type: "text" });
+
+/** The value of a condition, parsed for its column's type; null matches nothing. */
+const valueOf =
+  (position: number, column: ResultColumn) =>
+  (selection: Selection): BindValue => {
+    const { value = "", timezone } = selection.conditions[position] ?? {};
+    const read = (text: string): string | null =>
+      isUnknownLabel(text, column, selection) ? null : parsed(text, column, timezone);
+    return typeof value === "string" ? read(value) : value.map(read);
+  };
+
+/** In a zone of the column's own the last days may lie beyond PostgreSQL's range: responses show them as null. */
+function parsed(text: string, column: ResultColumn, timezone: string | undefined): string | null {
+  const value = filterType(column).parse(text) ?? null;
+  return timezone !== undefined && value?.startsWith(LAST_DAYS) ? null : value;
+}
+
+/** A value of the column's type. */
+function typed(value: Sql<Selection>, column: ResultColumn): Sql<Selection> {
+  if (column.type === "money") return sql`${value}::pg_catalog.numeric::pg_catalog.money`;
+  return withoutZone(sql`${value}::${parameterType(column)}`, column);
+}
+
+/** The planner sees the values of a cast; of a subquery it sees none. */
+function typedList(values: Sql<Selection>, column: ResultColumn): Sql<Selection> {
+  if (column.type === "money") return sql`${values}::pg_catalog.numeric[]::pg_catalog.money[]`;
+  const list = sql`${values}::${parameterType(column)}[]`;
+  return isZoned(column)
+    ? sql`ARRAY(SELECT ${withoutZone(sql`v`, column)} FROM pg_catalog.unnest(${list}) AS v)`
+    : list;
+}
+
+/** Quoted, `bit` and `char` have any length. */
+function parameterType(column: ResultColumn): Sql {
+  if (column.typeSchema !== undefined) return identifier(column.typeSchema, column.type);
+  return identifier("pg_catalog", filterType(column).cast);
+}
+
+/** Whether it is a time without a zone in a zone of its own: its values are sent as times with one. */
+const isZoned = ({ type, timezone = "UTC" }: ResultColumn): boolean =>
+  type === "timestamp" && timezone !== "UTC";
+
+/** Converts a time for a `timestamp` column; other columns take it unchanged. */
+function withoutZone(time: Sql<Selection>, column: ResultColumn): Sql<Selection> {
+  return isZoned(column) ? sql`(${time} AT TIME ZONE ${literal(column.timezone ?? "UTC")})` : time;
+}
+
+/** Days are in UTC, like the times that the API writes; the last one is included whole, also for columns with a time of day. */
+function comparesDay(operator: ">=" | "<=", { name, column, position }: FilterSide): Sql<Selection> {
+  const { value } = databaseType(column);
+  const isFrom = operator === ">=";
+  if (value !== "date" && value !== "date-time") {
+    return infix(textOf(name, column), operator, sql`${bind(rawValue(position))}::pg_catalog.text`);
+  }
+  const day = bind(dayOf(position, value === "date" || isFrom ? 0 : 1, value));
+  const given = typed(day, column);
+  return infix(name, isFrom || value === "date" ? operator : "<", given);
+}
+
+/** The day of a condition, or the one after it; of a column of times its start. */
+const dayOf =
+  (position: number, after: 0 | 1, kind: "date" | "date-time") =>
+  ({ conditions }: Selection): BindValue => {
+    const day = String(conditions[position]?.value);
+    const date = after === 0 ? day : dayAfter(day);
+    return kind === "date" ? date : (START_OF_DAY.parse(`${date}T00:00:00Z`) ?? null);
+  };
+
+const START_OF_DAY = filterType({ type: "timestamptz" });
+
+/** Behind 9999-12-31 it has an expanded year. */
+function dayAfter(day: string): string {
+  const [next = ""] = new Date(Date.parse(day) + 86_400_000).toISOString().split("T");
+  return next;
+}

@@ -1,0 +1,289 @@
+import { BuildRecords } from "../core/warehouse/data-versions.js";
+import type { ResultColumns } from "../core/warehouse/warehouse.js";
+import type { Relation } from "../core/model/endpoint.js";
+import type { ApiAbout } from "../core/model/about.js";
+import { type Changelog, NO_CHANGELOG } from "../core/model/changelog.js";
+import { relationsOf } from "../core/model/column-names.js";
+import { CopyWatcher } from "./release/copy-watcher.js";
+import { missingColumns, missingRelations, warnOfMissingColumns } from "./release/missing-relations.js";
+import type { Release } from "./release/release.js";
+import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
+import { FailingEndpoints } from "./operations/failing-endpoints.js";
+import { Metrics, type ServedRelease } from "./operations/metrics.js";
+import { earlyErrors } from "../core/handler/early-errors.js";
+import { ExampleRows, FIGURE } from "../core/handler/example-rows.js";
+import { createGateway, type Gateway, type GatewayParts, warnOfCursorKey } from "../core/handler/gateway.js";
+import { loadParts } from "../core/handler/open-gateway.js";
+import { activate, type RefreshResult } from "./release/activate.js";
+import type { RefreshLog } from "./release/refresh.js";
+import { Documents } from "../pages/documents.js";
+import type { RequestRecord } from "../core/handler/request-record.js";
+import { requestFields } from "./operations/request-log.js";
+import { findAt } from "../core/response/content-negotiation.js";
+import { pathOf, RouteTable } from "../core/http/route.js";
+import type { Environment } from "./operations/environment.js";
+import { KeyFileWatcher } from "./operations/key-file-watcher.js";
+import { adapterProblem, clickhouseAddress } from "../core/model/clickhouse-address.js";
+import type { Logger } from "../core/http/logger.js";
+import { listen, type RunningServer } from "../core/http/listen.js";
+import { Usage } from "./operations/usage.js";
+import type { RequestListener } from "node:http";
+import { documentRoutes } from "../pages/pages.js";
+import { routesOf, systemRoutes } from "./system/routes.js";
+import type { Service } from "./system/context.js";
+import { mcpRoutes } from "./mcp/mcp-endpoint.js";
+import { serveExchange, UNKNOWN_PATH } from "../core/handler/exchange.js";
+
+interface DataServiceOptions {
+  readonly environment: Environment;
+  readonly databaseUrl: string;
+  /** Of the API. */
+  readonly title: string;
+  readonly about: ApiAbout;
+  readonly active: ActiveRelease;
+  /** What changed for consumers; nothing by default. */
+  readonly changelog?: () => Changelog;
+  /** Reads the manifest again. */
+  readonly refresh: () => Promise<RefreshResult>;
+  /** Results of refreshes, for the metrics and `/health`. */
+  readonly refreshes: Pick<RefreshLog, "counts" | "degraded">;
+  readonly log: Logger;
+  /** What dbt has built so far. */
+  readonly builds?: BuildRecords;
+  /** Text of `/metrics`; by default, of this process only. */
+  readonly metricsText?: () => Promise<string>;
+}
+
+/** The data API of one process. */
+export interface DataService extends RunningServer {
+  readonly builds: BuildRecords;
+  readonly metrics: Metrics;
+  /** Activates a release. Rejects when it does not load; the old one stays active. */
+  activate(release: Release): Promise<RefreshResult>;
+  /** Reads the key file if it has changed; this is also checked every 2 s. */
+  readonly readKeys: () => void;
+}
+
+/** Serves the data API. When it cannot, it closes everything and rejects with a message that says why. */
+export async function startDataService(options: DataServiceOptions): Promise<DataService> {
+  const { environment, databaseUrl, active, log } = options;
+  const { builds = new BuildRecords() } = options;
+  requireAdapter(active.current, databaseUrl);
+  const parts = openParts({ ...options, builds }, await loadParts({ ...environment, databaseUrl }, log));
+  const { gateway, metrics } = parts;
+  const listener = dataApiListener(parts, serviceOf({ ...options, builds }, parts), options);
+  const server = await listen(listener, environment.host, environment.port, {
+    earlyErrors: earlyErrors(gateway),
+  }).catch(async (error: unknown) => {
+    await parts.close();
+    throw error;
+  });
+  // `/health` and the metrics know of missing relations from the start, not once they are called.
+  void gateway.warehouse.checkRelations(
+    [...active.current.endpoints.values()].flatMap(({ spec }) => relationsOf(spec)),
+  );
+  warnOfCursorKey(environment, active.current, log);
+  const { keys, keysFile } = environment;
+  const watcher = keysFile === null ? null : new KeyFileWatcher(keys, keysFile, log);
+  const stop = async (): Promise<void> => {
+    watcher?.close();
+    await server.stop();
+    await parts.close();
+  };
+  return {
+    url: server.url,
+    stop,
+    builds,
+    metrics,
+    readKeys: () => watcher?.check(),
+    activate: async (next) => {
+      requireAdapter(next, databaseUrl);
+      const result = await activate(active, next, gateway.warehouse);
+      parts.copies.releaseChanged();
+      return result;
+    },
+  };
+}
+
+/** What serves requests, in the order in which it is opened. */
+interface ServiceParts {
+  readonly usage: Usage | null;
+  readonly gateway: Gateway;
+  readonly metrics: Metrics;
+  readonly failing: FailingEndpoints;
+  readonly documents: Documents;
+  readonly copies: CopyWatcher;
+  close(): Promise<void>;
+}
+
+function openParts(
+  options: DataServiceOptions & { readonly builds: BuildRecords },
+  loaded: GatewayParts,
+): ServiceParts {
+  const { environment, databaseUrl, title, about, active, builds, log } = options;
+  const usage = openUsage(environment, databaseUrl, log);
+  const failing = new FailingEndpoints();
+  /** Told of each response. */
+  const recorders: ((record: RequestRecord) => void)[] = [
+    (record) => failing.record(record),
+    (record) => usage?.counter.count(record),
+    (record) => {
+      if (log.isLevelEnabled("info")) log.info(requestFields(record), "request");
+    },
+  ];
+  const gatewayOptions = {
+    ...environment,
+    databaseUrl,
+    versionOf: (path: string) => builds.versionAt(path, active.current.upstreamNodes),
+    log,
+    onColumns: (relation: Relation, columns: ResultColumns) =>
+      warnOfMissingColumns(active.current, relation, columns, log),
+    recordRequest: (record: RequestRecord) => recorders.forEach((tell) => tell(record)),
+  };
+  const gateway = createGateway(gatewayOptions, loaded);
+  const metrics = new Metrics(
+    () => servedRelease(active.current, { gateway, failing }, builds),
+    options.refreshes.counts,
+  );
+  recorders.push((record) => metrics.record(record));
+  const visible = {
+    lineageTier: environment.lineageTier,
+    scope: environment.catalogue,
+    acceptsTokens: environment.tokens !== null,
+  };
+  const documents = new Documents(
+    {
+      title,
+      about,
+      base: gateway.publicAddressOf.base,
+      changelog: options.changelog ?? (() => NO_CHANGELOG),
+    },
+    active,
+    builds,
+    visible,
+    {
+      rows: new ExampleRows(gateway, active),
+      figuresOf: (paths) => new ExampleRows(gateway, active, FIGURE, paths),
+    },
+  );
+  const copies = new CopyWatcher({ active, warehouse: gateway.warehouse, builds });
+  const close = async (): Promise<void> => {
+    copies.close();
+    await usage?.close();
+    await gateway.close();
+  };
+  return { usage, gateway, metrics, failing, documents, copies, close };
+}
+
+/** The release, with what the metrics know of it. */
+function servedRelease(
+  release: LoadedRelease,
+  { gateway, failing }: Pick<ServiceParts, "gateway" | "failing">,
+  builds: BuildRecords,
+): ServedRelease {
+  const { warehouse, rates } = gateway;
+  return {
+    ...release,
+    missingRelations: missingRelations(release, warehouse),
+    load: warehouse.load,
+    degraded: { rate_limits: rates.degraded !== null, database: warehouse.degraded !== null },
+    failingEndpoints: failing.among(release.endpoints),
+    staleCopies: builds.staleCopies,
+    dataAges: dataAgesOf(release, builds),
+  };
+}
+
+/** What the system endpoints report. */
+function serviceOf(
+  options: DataServiceOptions & { readonly builds: BuildRecords },
+  { gateway, metrics, failing, documents, usage }: ServiceParts,
+): Service {
+  const { environment, title, active, builds, refreshes, refresh } = options;
+  const { warehouse } = gateway;
+  const { registry } = metrics;
+  return {
+    title,
+    documents,
+    endpointAt: (path) => active.current.served.get(path)?.served ?? null,
+    isPrivate: (path, column) => active.current.isPrivate(path, column),
+    missingRelations: () => missingRelations(active.current, warehouse),
+    reasonMissing: (name) => warehouse.reasonMissing(name),
+    missingColumns: () => missingColumns(active.current, warehouse),
+    refreshDegraded: () => refreshes.degraded,
+    heldBack: () => active.current.manifest?.heldBack ?? [],
+    failingEndpoints: () => failing.among(active.current.endpoints),
+    staleCopies: () => builds.staleCopies,
+    metrics: {
+      contentType: registry.contentType,
+      text: options.metricsText ?? (() => registry.metrics()),
+    },
+    metricsPublic: environment.metricsPublic,
+    origins: environment,
+    usageOf: (keyId) => usage?.daysOf(keyId) ?? Promise.resolve(null),
+    refresh,
+  };
+}
+
+/** Another database would answer with errors, or with rows of the same names that mean something else. */
+function requireAdapter({ adapter }: Pick<Release, "adapter">, databaseUrl: string): void {
+  const problem = adapterProblem(adapter, clickhouseAddress(databaseUrl) !== null);
+  if (problem !== null) throw new Error(problem);
+}
+
+/** By category: seconds since the oldest data of its endpoints was built. */
+function dataAgesOf(
+  { endpoints, upstreamNodes }: LoadedRelease,
+  builds: BuildRecords,
+): ReadonlyMap<string, number> {
+  const ages = new Map<string, number>();
+  if (builds.changes === 0) return ages;
+  for (const path of endpoints.keys()) {
+    const asOf = builds.dataAsOf(path, upstreamNodes.get(path) ?? []);
+    if (asOf === null) continue;
+    const [, , category = ""] = path.split("/");
+    const seconds = (Date.now() - Date.parse(asOf)) / 1000;
+    ages.set(category, Math.max(seconds, ages.get(category) ?? 0));
+  }
+  return ages;
+}
+
+/** Usage is stored in PostgreSQL. */
+function openUsage(
+  { usageEnabled, clickhouseUrl, ...named }: Environment,
+  url: string,
+  log: Logger,
+): Usage | null {
+  const databaseUrl = clickhouseUrl === null ? url : named.databaseUrl;
+  if (usageEnabled && databaseUrl !== null) return new Usage({ databaseUrl, log });
+  if (usageEnabled)
+    log.info(
+      "usage is not recorded: it is stored in PostgreSQL. Set DATABASE_URL to one, and CLICKHOUSE_URL to ClickHouse",
+    );
+  return null;
+}
+
+/** The data API as a listener. An endpoint runs the handler that its generated module exports. */
+function dataApiListener(
+  { gateway, documents }: ServiceParts,
+  service: Service,
+  { active, about, environment: mcp }: DataServiceOptions,
+): RequestListener {
+  const { title, isPrivate } = service;
+  const endpoints = () => active.current.endpoints;
+  const routes = new RouteTable([
+    ...routesOf(service, systemRoutes(documentRoutes(title, about))),
+    ...mcpRoutes({ settings: mcp, documents, title, endpoints, isPrivate }),
+  ]);
+  const locals = { gateway };
+  return (request, response) => {
+    const path = pathOf(request.url ?? "/");
+    const endpoint = findAt(active.current.served, path);
+    if (endpoint === null) {
+      const item = routes.find(path)?.item ?? UNKNOWN_PATH;
+      return void serveExchange(gateway, item, request, response);
+    }
+    const handler = (request.method === "POST" ? endpoint.post : endpoint.get) as unknown as RequestListener;
+    (response as { locals?: object }).locals = locals;
+    return handler(request, response);
+  };
+}

@@ -1,0 +1,68 @@
+import type { IncomingMessage } from "node:http";
+import { originProblem, type OriginSettings } from "../../core/http/origins.js";
+import type { Exchange, OAuthResource } from "../../core/handler/exchange.js";
+import type { Gateway } from "../../core/handler/gateway.js";
+import { httpError, type HttpError } from "../../core/model/errors.js";
+import { TIERS } from "../../core/model/tier.js";
+import type { Reply } from "../../core/http/send.js";
+
+/** Who may call `/mcp` (runtime/docs/mcp.md). */
+export interface McpSettings extends OriginSettings {
+  /** Whether a request without key or token gets public rows where tokens are accepted. */
+  readonly mcpAnonymous: boolean;
+}
+
+/** Refuses requests of pages that are not allowed to call this server. */
+export function refusalOfOrigin(settings: McpSettings, request: IncomingMessage): HttpError | null {
+  const problem = originProblem(settings, request);
+  if (problem === null) return null;
+  return problem === "foreign origin"
+    ? httpError("originNotAllowed")
+    : httpError("hostNotLocal", { header: problem });
+}
+
+/** The address of `/mcp` as its clients know it. */
+function mcpAddress({ publicAddressOf, addressOf }: Gateway, request: IncomingMessage): string {
+  const { origin, prefix } = publicAddressOf(request);
+  const isSecure =
+    addressOf.isTrustedProxy?.(request) === true && request.headers["x-forwarded-proto"] === "https";
+  return `${origin ?? `${isSecure ? "https" : "http"}://${hostHeaderOf(request)}`}${prefix}/mcp`;
+}
+
+/** A name or an address, perhaps with a port: nothing else leaves it for a header or a document. */
+const HOST = /^(?:[\w.-]{1,255}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i;
+
+const hostHeaderOf = ({ headers: { host = "" } }: IncomingMessage): string =>
+  HOST.test(host) ? host : "localhost";
+
+const METADATA_PATH = "/.well-known/oauth-protected-resource";
+
+/** Paths of the metadata: of the whole server, and of `/mcp` (RFC 9728 §3.1). */
+export const METADATA_PATHS: readonly string[] = [METADATA_PATH, `${METADATA_PATH}/mcp`];
+
+/** The metadata of `/mcp` as an OAuth resource, by which assistants find the issuer (RFC 9728 §2). */
+export function protectedResource({ gateway, request }: Exchange, title: string): Reply | HttpError {
+  if (gateway.tokens === null) return httpError("notFound");
+  const body = {
+    resource: mcpAddress(gateway, request),
+    authorization_servers: [gateway.tokens.issuer],
+    scopes_supported: TIERS,
+    bearer_methods_supported: ["header"],
+    resource_name: title,
+  };
+  return { status: 200, body: JSON.stringify(body) };
+}
+
+/**
+ * The OAuth resource `/mcp`: tokens for its public address are accepted too, and a 401 names its metadata. A `Host` header is no
+ * proof of an address, so that without `PUBLIC_URL` the audience is that of the API alone.
+ */
+export function oauthResource(gateway: Gateway, request: IncomingMessage): OAuthResource | undefined {
+  if (gateway.tokens === null) return undefined;
+  const { origin, prefix } = gateway.publicAddressOf(request);
+  const base = mcpAddress(gateway, request).slice(0, -"/mcp".length);
+  return {
+    audience: origin === null ? null : `${origin}${prefix}/mcp`,
+    metadata: `${base}${METADATA_PATH}/mcp`,
+  };
+}

@@ -1,0 +1,211 @@
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { isHttpError } from "../../core/model/errors.js";
+import type { ServedEndpoint } from "../../core/model/served-endpoint.js";
+import { linesOf, type ReadRow, rowOf } from "../../core/response/read-rows.js";
+import { columnValues } from "../../core/handler/list-values.js";
+import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "../../pages/catalogue-body.js";
+import type { Found } from "../../pages/search.js";
+import { describedEndpoint, type ToolRequest } from "./describe.js";
+import { groupsRequest } from "./groups.js";
+import { failureText, fittingLines, pageOf } from "./page.js";
+import { fieldsOf, queryForTool, type QueryReply, withoutRows } from "./query.js";
+import {
+  argumentProblem,
+  type Arguments,
+  DEFAULT_FOUND,
+  DEFAULT_ROWS,
+  type ToolParameters,
+} from "./tools.js";
+
+/** Runs a tool. */
+export async function callTool(tool: ToolRequest, name: string, given: unknown): Promise<CallToolResult> {
+  const problem = argumentProblem(name, given);
+  if (problem !== null) return failure(problem);
+  const args = given as Arguments;
+  if (name === "list_categories") {
+    const counts = [...categoriesOf(tool.callable.endpoints)];
+    return success({ categories: counts.map(([category, endpoints]) => ({ category, endpoints })) });
+  }
+  if (name === "search_endpoints") return searchEndpoints(tool, args);
+  const endpoint = tool.callable.endpoints.find(({ path }) => path === args.path);
+  if (endpoint === undefined) return unknownEndpoint(tool, args.path);
+  if (name === "describe_endpoint") return success(describedEndpoint(tool, endpoint));
+  switch (name) {
+    case "list_values":
+      return listValues(tool, endpoint, args);
+    case "query_endpoint":
+      return queryEndpoint(tool, endpoint, args);
+    case "query_metrics":
+      return endpoint.aggregate === undefined
+        ? failure(`${args.path} has no measures: query its rows with query_endpoint.`)
+        : queryEndpoint(tool, ...groupsRequest(endpoint, endpoint.aggregate, args));
+    default:
+      return summarizeEndpoint(tool, endpoint, args);
+  }
+}
+
+async function searchEndpoints(tool: ToolRequest, args: Arguments): Promise<CallToolResult> {
+  const { query = "", category, limit = DEFAULT_FOUND, offset = 0 } = args;
+  const result = (await tool.documents.search(tool.exchange.context.caller)).find(query);
+  const all = result.found.flatMap((i) => tool.callable.endpoints[i] ?? []);
+  const found = all.filter((each) => category === undefined || each.category === category);
+  const endpoints = found
+    .slice(offset, offset + limit)
+    .map(({ path, description, columns, tier, aggregate }) => ({
+      path,
+      description,
+      tier,
+      columns: columns.map(({ name }) => name),
+      ...(aggregate && { [aggregate.of]: aggregate.measures.map(({ name }) => name) }),
+    }));
+  const next = offset + endpoints.length;
+  const hint = hintOf(tool.callable, result, found.length, args);
+  const locked = await lockedFor(tool, args);
+  return success({
+    found: found.length,
+    endpoints,
+    ...(locked.length > 0 && { locked }),
+    ...(next < found.length && { next_offset: next }),
+    ...(hint !== null && { hint }),
+  });
+}
+
+/** Locked endpoints named in a result. */
+const MAX_LOCKED = 3;
+
+/** Locked endpoints that have every word of the query: the answer may be there, and not in those of other words. */
+async function lockedFor(tool: ToolRequest, { query = "", category }: Arguments) {
+  if (query === "" || tool.locked.length === 0) return [];
+  const { found, complete } = (await tool.documents.lockedSearch(tool.exchange.context.caller)).find(query);
+  return found
+    .slice(0, complete)
+    .flatMap((i) => tool.locked[i] ?? [])
+    .filter((each) => category === undefined || each.category === category)
+    .slice(0, MAX_LOCKED)
+    .map((each) => ({ path: each.path, needs: lockOf(each, tool.callable.tier) ?? "" }));
+}
+
+/** What to try where nothing fits the query, or nothing fits all of it. */
+function hintOf(
+  catalogue: CatalogueBody,
+  { found, complete }: Found,
+  left: number,
+  { query = "", category }: Arguments,
+): string | null {
+  if (left > 0) return complete > 0 ? null : `No endpoint has every word of '${query}': these have some.`;
+  const categories = [...categoriesOf(catalogue.endpoints).keys()];
+  const known = `The categories are ${categories.slice(0, MAX_NAMED).join(", ") || "empty"}.`;
+  if (found.length > 0) return `Nothing fits in the category '${category ?? ""}': leave it out. ${known}`;
+  return `No endpoint has a word of '${query}'. Try other words for the same, or fewer; or search without a query in one category. ${known}`;
+}
+
+/** Categories named in a hint. */
+const MAX_NAMED = 30;
+
+/** Rows as NDJSON, or with `isSummary` one object about all of them. */
+function query(
+  tool: ToolRequest,
+  { path }: CatalogueEndpoint,
+  parameters: ToolParameters,
+  isSummary = false,
+): Promise<QueryReply> {
+  return queryForTool(tool.exchange, servedAt(tool, path), parameters, isSummary);
+}
+
+function servedAt({ endpoints }: ToolRequest, path: string): ServedEndpoint {
+  const endpoint = endpoints.get(path)?.served;
+  if (endpoint === undefined) throw new Error(`The catalogue has ${path}, which is not served.`);
+  return endpoint;
+}
+
+async function queryEndpoint(
+  tool: ToolRequest,
+  endpoint: CatalogueEndpoint,
+  args: Arguments,
+): Promise<CallToolResult> {
+  const page = pageOf(endpoint, args);
+  if (typeof page === "string") return failure(page);
+  const { limit, offset, parameters } = page;
+  const { cursor = parameters["cursor"] } = args;
+  const paging = { ...(offset > 0 && { offset }), ...(typeof cursor === "string" && { cursor }) };
+  const read = (rows: number): Promise<QueryReply> =>
+    query(tool, endpoint, { ...parameters, ...(endpoint.pagination && { limit: rows }), ...paging });
+  let reply = await read(limit);
+  if (reply.status !== 200) return failure(failureText(reply, endpoint));
+  const fitting = fittingLines(reply.body, limit).length;
+  const hasCursors = endpoint.cursor !== undefined || reply.nextCursor !== null;
+  // A cursor stands after the last row of a page, not after one in it.
+  if (
+    hasCursors &&
+    fitting > 0 &&
+    (reply.nextCursor === null ? reply.hasMore : fitting < linesOf(reply.body).length)
+  )
+    reply = await read(fitting);
+  const isByOffset = endpoint.pagination !== null && cursor === undefined;
+  return rowsResult(reply, limit, isByOffset ? offset : null);
+}
+
+/** As many rows as fit. The text has them as the API prints them, so that no digit is lost. */
+function rowsResult(
+  { body, hasMore, nextCursor }: QueryReply,
+  limit: number,
+  offset: number | null,
+): CallToolResult {
+  const fitting = fittingLines(body, limit);
+  const isWhole = fitting.length === linesOf(body).length;
+  const isCut = !isWhole || hasMore;
+  const head = {
+    returned: fitting.length,
+    has_more: isCut,
+    ...(isCut && offset !== null && { next_offset: offset + fitting.length }),
+    ...(isWhole && nextCursor !== null && { next_cursor: nextCursor }),
+  };
+  const text = `${JSON.stringify(head).slice(0, -1)},"rows":[${fitting.join(",\n")}]}`;
+  return success({ ...head, rows: fitting.map(rowOf) satisfies ReadRow[] }, text);
+}
+
+async function listValues(
+  tool: ToolRequest,
+  endpoint: CatalogueEndpoint,
+  { column = "", prefix, limit = DEFAULT_ROWS, parameters = {} }: Arguments,
+): Promise<CallToolResult> {
+  const fields = fieldsOf({ ...parameters, column, limit, ...(prefix !== undefined && { prefix }) });
+  const { path } = endpoint;
+  const request = {
+    endpoint: servedAt(tool, path),
+    path,
+    fields,
+    isPrivate: tool.isPrivate,
+    requestPath: null,
+  };
+  const found = await columnValues(tool.exchange, request);
+  if (found === null || isHttpError(found)) return failure(failureText(withoutRows(found), endpoint));
+  return success(found);
+}
+
+async function summarizeEndpoint(
+  tool: ToolRequest,
+  endpoint: CatalogueEndpoint,
+  { parameters = {} }: Arguments,
+): Promise<CallToolResult> {
+  const reply = await query(tool, endpoint, parameters, true);
+  return reply.status === 200
+    ? success(JSON.parse(reply.body) as object)
+    : failure(failureText(reply, endpoint));
+}
+
+/** With `CATALOGUE=allowed` no locked endpoint is known: its existence is not disclosed. */
+function unknownEndpoint({ callable, locked }: ToolRequest, path: string): CallToolResult {
+  const known = locked.find((each) => each.path === path);
+  const lock = known && lockOf(known, callable.tier);
+  const reason = lock ? ` (${lock})` : "";
+  return failure(`Your key can call no endpoint ${path}${reason}. Find one with search_endpoints.`);
+}
+
+function success(structuredContent: object, text = JSON.stringify(structuredContent)): CallToolResult {
+  return { content: [{ type: "text", text }], structuredContent: { ...structuredContent } };
+}
+
+function failure(text: string): CallToolResult {
+  return { content: [{ type: "text", text }], isError: true };
+}

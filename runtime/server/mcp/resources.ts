@@ -1,0 +1,82 @@
+import type { ListResourcesResult, ReadResourceResult } from "@modelcontextprotocol/sdk/types.js";
+import { categoriesOf } from "../../pages/catalogue-body.js";
+import { describedEndpoint, type ToolRequest } from "./describe.js";
+
+const CATALOGUE = "routewright://catalogue";
+const ENDPOINT = "routewright://endpoints";
+
+const mimeType = "application/json";
+
+/** Resources of one page of the list. */
+const PAGE = 100;
+
+/** Endpoints in the catalogue as a resource: a model reads it whole. */
+const MAX_LISTED = 500;
+
+export const RESOURCE_TEMPLATES = [
+  {
+    uriTemplate: `${ENDPOINT}{+path}`,
+    name: "endpoint",
+    description:
+      "One endpoint by its path: columns with types and descriptions, parameters, filters, page sizes.",
+    mimeType,
+  },
+] as const;
+
+/** The catalogue, then the endpoints that the caller may call. */
+export function resourcesOf({ callable: { endpoints } }: ToolRequest, cursor?: string): ListResourcesResult {
+  const start = cursor === undefined ? 0 : Number(cursor);
+  if (!Number.isInteger(start) || start < 0)
+    throw refusal(INVALID_PARAMS, "This cursor is of no list of resources.");
+  const page = endpoints.slice(start, start + PAGE).map(({ path, description }) => ({
+    uri: ENDPOINT + path,
+    name: path,
+    ...(description !== "" && { description }),
+    mimeType,
+  }));
+  const catalogue = {
+    uri: CATALOGUE,
+    name: "catalogue",
+    description: "The categories and the endpoints.",
+    mimeType,
+  };
+  const next = start + PAGE;
+  return {
+    resources: start === 0 ? [catalogue, ...page] : page,
+    ...(next < endpoints.length && { nextCursor: String(next) }),
+  };
+}
+
+export function readResource(tool: ToolRequest, uri: string): ReadResourceResult {
+  const found = uri === CATALOGUE ? catalogueOf(tool) : endpointAt(tool, uri);
+  if (found === null)
+    throw refusal(RESOURCE_NOT_FOUND, `There is no resource ${uri} that your key may read.`);
+  return { contents: [{ uri, mimeType, text: JSON.stringify(found) }] };
+}
+
+function catalogueOf({ callable: { title, endpoints } }: ToolRequest): object {
+  const listed = endpoints.slice(0, MAX_LISTED);
+  return {
+    title,
+    categories: [...categoriesOf(endpoints)].map(([category, count]) => ({ category, endpoints: count })),
+    endpoints: listed.map(({ path, tier, description }) => ({ path, tier, description })),
+    ...(listed.length < endpoints.length && {
+      more: `${String(endpoints.length - listed.length)} others: find them with search_endpoints.`,
+    }),
+  };
+}
+
+function endpointAt(tool: ToolRequest, uri: string): object | null {
+  const path = uri.startsWith(ENDPOINT) ? uri.slice(ENDPOINT.length) : "";
+  const endpoint = tool.callable.endpoints.find((each) => each.path === path);
+  return endpoint === undefined ? null : describedEndpoint(tool, endpoint);
+}
+
+/** Of JSON-RPC, and of MCP. */
+export const INVALID_PARAMS = -32602;
+const RESOURCE_NOT_FOUND = -32002;
+
+/** The protocol's form of a refusal: its SDK sends the code and the text of what is thrown. */
+export function refusal(code: number, text: string): Error {
+  return Object.assign(new Error(text), { code });
+}

@@ -1,0 +1,219 @@
+import { SUMS } from "../../core/handler/request-record.js";
+import type { Logger } from "../../core/http/logger.js";
+import type { RequestRecord } from "../../core/handler/request-record.js";
+import type { Caller } from "../../core/model/caller.js";
+import { type UsageLine, usageLines } from "./usage-report.js";
+import { isDenied, recordedDay, type UsageRow, UsageTable } from "./usage-table.js";
+import { Interval } from "../../core/model/timer.js";
+
+/**
+ * How often counts are written. A killed process loses those of its last interval; a connection that breaks between a
+ * commit and its acknowledgement counts one interval twice.
+ */
+const INTERVAL_MS = 10_000;
+
+/** Rows that wait while the database takes none, about 5 MB; the counts of further ones are lost. */
+const MAX_WAITING = 20_000;
+
+const NOT_WRITTEN =
+  "usage is not written: counts stay in memory until it can be. A role that may not write needs `grant`, or set USAGE_ENABLED=false";
+
+/** What the database's owner runs for the role of the server, whose name is an SQL identifier. */
+function writeGrant(role: string): string {
+  return `CREATE SCHEMA IF NOT EXISTS routewright; GRANT ALL ON SCHEMA routewright TO ${role}; GRANT ALL ON ALL TABLES IN SCHEMA routewright TO ${role}`;
+}
+
+/** How far back a caller sees its own use. */
+const SHOWN_MS = 30 * 24 * 60 * 60_000;
+
+export interface UsageOptions {
+  /** A `postgres://` address. */
+  readonly databaseUrl: string;
+  readonly log: Logger;
+  /** Default: 10 s. */
+  readonly intervalMs?: number;
+}
+
+/** Records usage: counts in memory, and adds the counts to the database in the background. */
+export class Usage {
+  readonly counter = new UsageCounter();
+  readonly #options: UsageOptions;
+  readonly #table: UsageTable;
+  readonly #timer: Interval;
+  #writing: Promise<void> = Promise.resolve();
+  #isFailing = false;
+  /** Requests of rows that did not fit. */
+  #lost = 0;
+  /** The last day that the table has as recorded. */
+  #recordedDay = "";
+
+  constructor(options: UsageOptions) {
+    this.#options = options;
+    this.#table = new UsageTable(options.databaseUrl);
+    this.#timer = new Interval(options.intervalMs ?? INTERVAL_MS, () => void this.#flush()).unref();
+  }
+
+  /** What a key has used, by day in UTC. The counts of the last seconds are missing. */
+  daysOf(keyId: string): Promise<readonly UsageLine[]> {
+    const since = new Date(Date.now() - SHOWN_MS).toISOString().slice(0, 10);
+    return usageLines(this.#table, { by: "day", since, key: keyId });
+  }
+
+  /** Writes the remaining counts, logs how many it could not write, and closes the connection. */
+  async close(): Promise<void> {
+    this.#timer.stop();
+    await this.#flush();
+    const lost = this.#lost + requestsOf(this.counter.take());
+    if (lost > 0) this.#options.log.warn({ requests: lost }, "usage of these requests was not written");
+    await this.#table.close();
+  }
+
+  /** Never rejects. One write at a time. */
+  #flush(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    const { log } = this.#options;
+    const today = dayOf(Date.now());
+    if (this.#recordedDay !== today) this.counter.add(recordedDay(today));
+    const rows = this.counter.take();
+    if (rows.length === 0) return;
+    try {
+      await this.#table.add(rows);
+      this.#recordedDay = today;
+      if (this.#isFailing) log.info("usage is recorded");
+      this.#isFailing = false;
+    } catch (error) {
+      for (const row of rows.slice(0, MAX_WAITING)) this.counter.add(row);
+      for (const { day, requests } of rows.slice(MAX_WAITING)) this.counter.add(recordedDay(day, requests));
+      this.#lost += requestsOf(rows.slice(MAX_WAITING));
+      // A lasting failure is logged once.
+      if (!this.#isFailing)
+        log.warn(
+          { err: error, ...(isDenied(error) && { grant: writeGrant(await this.#table.role()) }) },
+          NOT_WRITTEN,
+        );
+      this.#isFailing = true;
+    }
+  }
+}
+
+/** Requests of keys and routes: those of recorded days are counted as lost already. */
+function requestsOf(rows: readonly UsageRow[]): number {
+  return rows.reduce((sum, { route, requests }) => sum + (route === "" ? 0 : requests), 0);
+}
+
+function dayOf(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().slice(0, 10);
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
+
+/** Names of parameters and columns that a row counts one by one; an endpoint may have 500 columns. */
+const MAX_NAMES = 200;
+
+/** Shapes of one row, and of all rows between two writes: up to 1 kB each. */
+const MAX_SHAPES = 500;
+const MAX_ALL_SHAPES = 20_000;
+
+/** What stands for the names beyond `MAX_NAMES`. */
+const OTHER_NAMES = "*";
+
+/** Counts in memory: a row of about 250 bytes for each key, route and day, and 50 for each name of a parameter. */
+export class UsageCounter {
+  /** Bounded by keys and endpoints: it is emptied at each flush. */
+  readonly #rows = new Map<string, UsageRow>();
+
+  /** Shapes of all rows. */
+  #shapes = 0;
+  #day = "";
+  #dayEnds = -Infinity;
+
+  /** Counts a response sent at `now`, in milliseconds since 1970. */
+  count(
+    { caller, route, path, status, rows, bytes, parameters, shape }: RequestRecord,
+    now = Date.now(),
+  ): void {
+    // Who still calls a former path is counted there.
+    const counted = this.#rowOf(caller, route === null ? "none" : (path ?? route), now);
+    const isRefused = REFUSALS.has(status);
+    counted.requests++;
+    if (isRefused) counted.refused++;
+    else if (status >= 400) counted.errors++;
+    counted.rows += rows ?? 0;
+    counted.bytes += bytes;
+    counted.lastSeen = Math.max(counted.lastSeen, now);
+    for (const name of parameters) addName(counted.parameters, name, 1);
+    if (shape != null && status < 400) this.#addShape(counted, shape, 1);
+  }
+
+  /** What is not kept is the rest: requests that succeeded, without those of shapes. */
+  #addShape(row: UsageRow, shape: string, requests: number): void {
+    const shapes = (row.shapes ??= new Map<string, number>());
+    const known = shapes.get(shape);
+    if (known === undefined && (shapes.size >= MAX_SHAPES || this.#shapes >= MAX_ALL_SHAPES)) return;
+    if (known === undefined) this.#shapes++;
+    shapes.set(shape, (known ?? 0) + requests);
+  }
+
+  /** The counts of a caller's key, a route and the day of `now`. */
+  #rowOf({ key, tier }: Caller, route: string, now: number): UsageRow {
+    const day = this.#dayOf(now);
+    const id = idOf({ day, key: key?.id ?? "none", route });
+    const known = this.#rows.get(id);
+    if (known) return known;
+    const who = { key: key?.id ?? "none", user: key?.user ?? "", org: key?.org ?? "", tier };
+    const row = {
+      ...recordedDay(day, 0),
+      ...who,
+      route,
+      lastSeen: now,
+      parameters: new Map<string, number>(),
+    };
+    this.#rows.set(id, row);
+    return row;
+  }
+
+  #dayOf(now: number): string {
+    if (now < this.#dayEnds && now >= this.#dayEnds - DAY_MS) return this.#day;
+    this.#day = dayOf(now);
+    this.#dayEnds = Date.parse(this.#day) + DAY_MS;
+    return this.#day;
+  }
+
+  /** Adds counts, such as those that could not be written. */
+  add(row: UsageRow): void {
+    const id = idOf(row);
+    const known = this.#rows.get(id);
+    if (known) {
+      for (const sum of SUMS) known[sum] += row[sum];
+      known.lastSeen = Math.max(known.lastSeen, row.lastSeen);
+      for (const [name, requests] of row.parameters) addName(known.parameters, name, requests);
+      for (const [shape, requests] of row.shapes ?? []) this.#addShape(known, shape, requests);
+    } else {
+      this.#rows.set(id, row);
+      this.#shapes += row.shapes?.size ?? 0;
+    }
+  }
+
+  /** Returns the rows counted since the last call, and clears them. */
+  take(): readonly UsageRow[] {
+    const rows = [...this.#rows.values()];
+    this.#rows.clear();
+    this.#shapes = 0;
+    return rows;
+  }
+}
+
+function idOf({ day, key, route }: Pick<UsageRow, "day" | "key" | "route">): string {
+  return `${day} ${key} ${route}`;
+}
+
+function addName(names: Map<string, number>, name: string, requests: number): void {
+  const counted = names.has(name) || names.size < MAX_NAMES ? name : OTHER_NAMES;
+  names.set(counted, (names.get(counted) ?? 0) + requests);
+}

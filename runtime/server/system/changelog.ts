@@ -1,0 +1,28 @@
+import { ROUTES } from "../../core/handler/system-routes.js";
+import { documentReply } from "../../core/response/buffered-result.js";
+import type { SystemRoute } from "./context.js";
+
+/** What changed for consumers, from `changelog.json` of the generated folder (runtime/docs/system-endpoints.md, Changelog). */
+export const CHANGELOG: SystemRoute = {
+  ...ROUTES.changelog,
+  handle: (exchange, service) => {
+    const isAtom = /application\/atom\+xml/i.test(exchange.request.headers.accept ?? "");
+    return replyOf(exchange, service, isAtom);
+  },
+};
+
+/** The same as a feed, for readers that have an address alone. */
+export const CHANGELOG_FEED: SystemRoute = {
+  ...ROUTES.changelogFeed,
+  handle: (exchange, service) => replyOf(exchange, service, true),
+};
+
+const replyOf = (
+  { request, context: { caller } }: Parameters<SystemRoute["handle"]>[0],
+  { documents }: Parameters<SystemRoute["handle"]>[1],
+  isAtom: boolean,
+) =>
+  documentReply(documents.changelog(caller, isAtom), request, {
+    Vary: "Accept, Accept-Encoding, X-API-Key, Authorization",
+    ...(isAtom && { "Content-Type": "application/atom+xml; charset=utf-8" }),
+  });
