@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { EXPOSURE } from "../aggregates/exposure-tables.js";
-import { inPay } from "../aggregates/pay-tables.js";
+import { EXPOSURE } from "../metrics/exposure-tables.js";
+import { inPay } from "../metrics/pay-tables.js";
 import { manifestOf } from "../support/manifest.js";
 import { ownFolder } from "../support/service.js";
 import { routewright } from "./run.js";

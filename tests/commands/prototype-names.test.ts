@@ -8,7 +8,7 @@ import { tableFromIPC } from "apache-arrow";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { readCall } from "../../generator/manifest/filter-template.js";
-import { EXPOSURE } from "../aggregates/exposure-tables.js";
+import { EXPOSURE } from "../metrics/exposure-tables.js";
 import { engineUrl } from "../support/engines.js";
 import { sendRequest } from "../support/http-client.js";
 import { PROTOTYPE_NAMES, prototypeNames, rowsPath } from "../support/prototype-names.js";

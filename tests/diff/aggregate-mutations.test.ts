@@ -3,10 +3,10 @@ import { catalogueOf } from "../../generator/catalogue/build.js";
 import type { Catalogue } from "../../generator/catalogue/catalogue.js";
 import { compareCatalogues } from "../../generator/diff/compare-catalogues.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
-import { inPay } from "../aggregates/pay-tables.js";
+import { inPay } from "../metrics/pay-tables.js";
 import { CALENDAR } from "./catalogues.js";
 import { placesIn } from "./aggregate-mutations.js";
-import { EXPOSURE } from "../aggregates/exposure-tables.js";
+import { EXPOSURE } from "../metrics/exposure-tables.js";
 
 /** Changes of one value; `AGGREGATE_MUTATIONS=10000` for the full number. */
 const MUTATIONS = Number(process.env["AGGREGATE_MUTATIONS"] ?? 1000);

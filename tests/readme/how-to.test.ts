@@ -191,7 +191,7 @@ describe.skipIf(!needs("dbt"))("the pages give the rows that they show", () => {
 
   it("are all run", () => {
     const withCommands = SHOP_PAGES.filter((page) => blocksOf(textOf(page), "sh").length > 0);
-    // Those of data frames are Python and SQL: tests/response/python-readers.test.ts reads with the same calls.
+    // Those of data frames are Python and SQL: tests/core/response/python-readers.test.ts reads with the same calls.
     expect([...new Set(done)].sort()).toEqual([...withCommands].sort());
   });
 });

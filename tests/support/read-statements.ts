@@ -23,7 +23,7 @@ const OF_THE_PRODUCT = /^routewright(?: health| usage| ddl)?$/;
 
 /**
  * Suites whose semantic models and metrics have SQL of the project, which is read by the role's path: of these, statements of groups
- * are not judged. `tests/warehouse/postgres/search-path.test.ts` sends 300 of them along a hostile path.
+ * are not judged. `tests/postgres/search-path.test.ts` sends 300 of them along a hostile path.
  */
 const WITH_PROJECT_SQL = /tests\/(aggregates|verify\/aggregates)\b|search-path\.test/;
 const OF_GROUPS = / AS "(g\d|s\d|expression)/;

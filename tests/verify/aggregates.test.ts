@@ -5,9 +5,9 @@ import { verify } from "../../generator/commands/verify.js";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { ownFolder } from "../support/service.js";
 import { clickhouseAddress } from "../../runtime/core/model/clickhouse-address.js";
-import { EXPOSURE, exposureDatabase } from "../aggregates/exposure-tables.js";
-import { sentManifest } from "../aggregates/sent-manifest.js";
-import { inPay, payClickhouse, payDatabase } from "../aggregates/pay-tables.js";
+import { EXPOSURE, exposureDatabase } from "../metrics/exposure-tables.js";
+import { sentManifest } from "../metrics/sent-manifest.js";
+import { inPay, payClickhouse, payDatabase } from "../metrics/pay-tables.js";
 import { queryAt } from "../support/database.js";
 
 interface Difference {

@@ -49,7 +49,7 @@ interface WaitingQuery extends QueuedQuery {
 /**
  * Of the connections, for long queries: each may occupy a processor of the database. Without these, costly queries of three
  * anonymous addresses left a light caller 2 of 834 requests; with one share for all tiers, those of eight addresses left 4
- * costly requests of a tier3 key 6 runs of 20 (tests/warehouse/fair-queue.test.ts).
+ * costly requests of a tier3 key 6 runs of 20 (tests/core/warehouse/fair-queue.test.ts).
  */
 const LONG_SHARES = { tiers: { tier0: 1 / 8, tier1: 2 / 8, tier2: 3 / 8, tier3: 4 / 8 } };
 

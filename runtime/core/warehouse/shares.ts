@@ -24,7 +24,7 @@ export const TIER_SHARES: Readonly<Record<Tier, number>> = {
 /**
  * Without the caller's share, 200 responses that one key did not read stopped every tier for four minutes. The tiers' keep
  * anonymous addresses, which cost nothing, from taking all; the table's keeps a slow view from it. Each has a scenario that
- * fails without it (tests/warehouse/fair-queue.test.ts).
+ * fails without it (tests/core/warehouse/fair-queue.test.ts).
  */
 const SHARES: Shares = {
   caller: 1 / 2,

@@ -254,7 +254,7 @@ export interface WarehouseLoad {
   readonly waitedMs: number;
 }
 
-/** A database that runs queries. Every engine passes tests/warehouse/contract.test.ts. */
+/** A database that runs queries. Every engine passes tests/core/warehouse/contract.test.ts. */
 export interface Warehouse {
   /**
    * The selected rows. Rejects with `Overloaded` when the queue or the caller's share of it is full; also when the database fails

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { inPay, payDatabase } from "../../aggregates/pay-tables.js";
+import { inPay, payDatabase } from "../../metrics/pay-tables.js";
 import { needs } from "../../support/needs.js";
 import { serveManifest } from "../../support/service.js";
 import { suiteBrowser } from "../browser.js";
