@@ -58,7 +58,7 @@ export default defineConfig(
   {
     // Only warehouse/ and metrics/ make SQL: others see its types.
     files: ["runtime/**/*.ts"],
-    ignores: ["runtime/core/warehouse/**", "runtime/metrics/**", "runtime/ramp/**", "runtime/postgres/embedded/**"],
+    ignores: ["runtime/{core/warehouse,metrics,postgres,clickhouse,ramp}/**"],
     rules: {
       "@typescript-eslint/no-restricted-imports": [
         "error",
@@ -67,7 +67,7 @@ export default defineConfig(
             {
               regex: "warehouse/sql\\.js$",
               allowTypeImports: true,
-              message: "SQL is made in runtime/core/warehouse/ and runtime/metrics/ only.",
+              message: "SQL is made for warehouses, by the engines and runtime/metrics/ only.",
             },
           ],
         },

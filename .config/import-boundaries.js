@@ -17,8 +17,8 @@ const list = ([text]) => text.split(/\s+/).filter((word) => word !== "");
 export const LOADED_WHEN_USED = {
   "runtime/core/warehouse": list`runtime/metrics`,
   "runtime/core/handler": list`runtime/postgres runtime/clickhouse`,
+  "runtime/server": list`runtime/postgres runtime/postgres/embedded`,
   "runtime/ramp": list`runtime/postgres/embedded runtime/pages`,
-  runtime: list`runtime/postgres runtime/postgres/embedded`,
 };
 
 /** `part: what it may import besides itself`, in the order of the arrows. Packages are free, except our own. */
@@ -43,31 +43,41 @@ export const BOUNDARIES = {
   generator: list`
     generator/artifacts generator/manifest generator/catalogue generator/diff generator/lint generator/verify
     generator/commands @routewright/runtime`,
+  // The core imports no other room.
+  "runtime/core": [],
   "runtime/core/model": [],
-  "runtime/postgres/connection": list`runtime/core/model`,
   "runtime/core/http": list`runtime/core/model`,
   "runtime/core/environment": list`runtime/core/model runtime/core/http`,
-  "runtime/core/request": list`runtime/core/model runtime/core/http runtime/core/request/rate-limit`,
   "runtime/core/request/rate-limit": list`runtime/core/model`,
+  "runtime/core/request": list`runtime/core/model runtime/core/http runtime/core/request/rate-limit`,
   "runtime/core/warehouse": list`runtime/core/model runtime/core/http`,
-  "runtime/metrics": list`runtime/core/model runtime/core/request runtime/core/warehouse`,
-  "runtime/postgres": list`runtime/core/model runtime/core/http runtime/postgres/connection runtime/core/warehouse`,
-  "runtime/clickhouse": list`runtime/core/model runtime/core/warehouse`,
   "runtime/core/response": list`runtime/core/model runtime/core/http runtime/core/warehouse`,
   "runtime/core/handler": list`
-    runtime/core/model runtime/core/http runtime/core/request runtime/core/request/rate-limit runtime/core/warehouse runtime/core/response`,
+    runtime/core/model runtime/core/http runtime/core/request runtime/core/request/rate-limit runtime/core/warehouse
+    runtime/core/response`,
+  "runtime/metrics": list`runtime/core/model runtime/core/request runtime/core/warehouse`,
+  "runtime/postgres/connection": list`runtime/core/model`,
+  "runtime/postgres/embedded": list`runtime/core/model`,
+  "runtime/postgres": list`runtime/core/model runtime/core/http runtime/core/warehouse runtime/postgres/connection`,
+  "runtime/clickhouse": list`runtime/core/model runtime/core/warehouse`,
+  "runtime/pages": list`
+    runtime/core/model runtime/core/http runtime/core/warehouse runtime/core/response runtime/core/handler`,
   "runtime/server/operations": list`
-    runtime/core/model runtime/postgres/connection runtime/core/http runtime/core/environment runtime/core/request runtime/core/warehouse runtime/core/handler`,
+    runtime/core/model runtime/core/http runtime/core/environment runtime/core/request runtime/core/warehouse
+    runtime/core/handler runtime/postgres/connection`,
   "runtime/server/release": list`runtime/core/model runtime/core/http runtime/core/warehouse runtime/core/handler`,
+  "runtime/server/operations/workers": list`
+    runtime/core/model runtime/core/http runtime/core/warehouse runtime/server/operations runtime/server/release`,
   "runtime/server/system": list`
-    runtime/core/model runtime/core/http runtime/core/response runtime/core/handler runtime/server/release
-    runtime/server/operations`,
-  "runtime/pages": list`runtime/core/model runtime/core/http runtime/core/handler runtime/core/warehouse runtime/core/response`,
+    runtime/core/model runtime/core/http runtime/core/response runtime/core/handler runtime/server/operations
+    runtime/server/release`,
   "runtime/server/mcp": list`
     runtime/core/model runtime/core/http runtime/core/request runtime/core/response runtime/core/handler runtime/pages`,
-  "runtime/server/operations/workers": list`
-    runtime/core/model runtime/core/http runtime/core/warehouse runtime/server/release runtime/server/operations`,
-  "runtime/postgres/embedded": list`runtime/core/model`,
+  "runtime/server": list`
+    runtime/core/model runtime/core/http runtime/core/environment runtime/core/request runtime/core/warehouse
+    runtime/core/response runtime/core/handler runtime/postgres runtime/postgres/embedded runtime/pages
+    runtime/server/operations runtime/server/operations/workers runtime/server/release runtime/server/system
+    runtime/server/mcp`,
   "runtime/ramp/database": list`runtime/core/model runtime/postgres/connection`,
   "runtime/ramp/accounts": list`runtime/core/model runtime/ramp/database`,
   "runtime/ramp/core": list`runtime/core/model runtime/core/http runtime/ramp/database runtime/ramp/accounts`,
@@ -93,10 +103,10 @@ export const BOUNDARIES = {
     runtime/ramp/operator runtime/ramp/sandbox runtime/ramp/database runtime/ramp/accounts
     runtime/ramp/core runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks
     runtime/ramp/intents runtime/ramp/api`,
+  // The public API, and what the generator reads.
   runtime: list`
-    runtime/core/model runtime/core/http runtime/core/request runtime/core/warehouse runtime/postgres runtime/core/response runtime/core/handler
-    runtime/server/release runtime/server/system runtime/pages runtime/server/mcp runtime/core/environment
-    runtime/server/operations runtime/server/operations/workers runtime/postgres/embedded`,
+    runtime/core/model runtime/core/http runtime/core/environment runtime/core/request runtime/core/warehouse
+    runtime/core/handler`,
 };
 
 const PARTS = Object.keys(BOUNDARIES).sort((a, b) => b.length - a.length);

@@ -10,7 +10,14 @@ export * from "./core/model/limits.js";
 export * from "./core/model/operators.js";
 export * from "./core/model/schema.js";
 export { FORMAT_SUFFIXES, isDate } from "./core/model/query.js";
-export { failed, type Failure, messageOf, type Outcome, succeeded, unlessFailed } from "./core/model/outcome.js";
+export {
+  failed,
+  type Failure,
+  messageOf,
+  type Outcome,
+  succeeded,
+  unlessFailed,
+} from "./core/model/outcome.js";
 export { ERRORS, type ErrorCode } from "./core/model/errors.js";
 export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./core/model/tier.js";
 export {

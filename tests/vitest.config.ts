@@ -15,7 +15,7 @@ export default defineConfig({
         find: /^@routewright\/runtime\/ramp\/environment$/,
         replacement: source("runtime/ramp/environment.ts"),
       },
-      { find: /^@routewright\/runtime\/(\w+)$/, replacement: source("runtime/$1.ts") },
+      { find: /^@routewright\/runtime\/(\w+)$/, replacement: source("runtime/server/$1.ts") },
     ],
   },
   test: {

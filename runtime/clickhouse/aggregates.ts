@@ -1,7 +1,20 @@
 import { compareGrains, type Grain, isDayGrain, type Leaf, type Period } from "../core/model/aggregate.js";
 import type { Selection } from "../core/model/query.js";
-import type { AggregateDialect, GroupedSource, NumberSign, Part } from "../core/warehouse/aggregate-dialect.js";
-import { constant, EMPTY, escapedIdentifier, join, projectParts, sql, type Sql } from "../core/warehouse/sql.js";
+import type {
+  AggregateDialect,
+  GroupedSource,
+  NumberSign,
+  Part,
+} from "../core/warehouse/aggregate-dialect.js";
+import {
+  constant,
+  EMPTY,
+  escapedIdentifier,
+  join,
+  projectParts,
+  sql,
+  type Sql,
+} from "../core/warehouse/sql.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import { parseType } from "./filter-types.js";
 import { where } from "./filters.js";

@@ -1,7 +1,15 @@
 import type { FilterParameter } from "../core/model/endpoint.js";
 import { operatorOf } from "../core/model/operators.js";
 import type { Condition } from "../core/model/query.js";
-import { constant, DIRECTIONS, EMPTY, escapedIdentifier, sql, type Sql, type Statement } from "../core/warehouse/sql.js";
+import {
+  constant,
+  DIRECTIONS,
+  EMPTY,
+  escapedIdentifier,
+  sql,
+  type Sql,
+  type Statement,
+} from "../core/warehouse/sql.js";
 import { columnOf, textOf } from "./filters.js";
 import { finished } from "./parameters.js";
 import { ServedColumns } from "../core/warehouse/served-columns.js";

@@ -1,6 +1,14 @@
 import type { Direction, SortKey } from "../core/model/endpoint.js";
 import type { KeyValues, Keyset } from "../core/model/query.js";
-import { constant, EMPTY, escapedIdentifier, escapedLiteral, join, sql, type Sql } from "../core/warehouse/sql.js";
+import {
+  constant,
+  EMPTY,
+  escapedIdentifier,
+  escapedLiteral,
+  join,
+  sql,
+  type Sql,
+} from "../core/warehouse/sql.js";
 import type { ResultColumns } from "../core/warehouse/warehouse.js";
 import { comparedValue } from "./filters.js";
 import { parameter } from "./parameters.js";

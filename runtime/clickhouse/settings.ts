@@ -1,6 +1,14 @@
 import type { ResolvedQuery } from "../core/model/query.js";
 import type { PerTier, Tier } from "../core/model/tier.js";
-import { EMPTY, escapedIdentifier, escapedLiteral, join, sql, type Sql, type Statement } from "../core/warehouse/sql.js";
+import {
+  EMPTY,
+  escapedIdentifier,
+  escapedLiteral,
+  join,
+  sql,
+  type Sql,
+  type Statement,
+} from "../core/warehouse/sql.js";
 import { type ResultColumns, TooManyRows } from "../core/warehouse/warehouse.js";
 import { isTooManyRows } from "./errors.js";
 import { finished, parameter } from "./parameters.js";

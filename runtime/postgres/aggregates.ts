@@ -1,7 +1,16 @@
 import { type Grain, isDayGrain, type Leaf, type Period } from "../core/model/aggregate.js";
 import type { Selection } from "../core/model/query.js";
 import type { AggregateDialect, GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
-import { constant, EMPTY, identifier, join, literal, projectParts, sql, type Sql } from "../core/warehouse/sql.js";
+import {
+  constant,
+  EMPTY,
+  identifier,
+  join,
+  literal,
+  projectParts,
+  sql,
+  type Sql,
+} from "../core/warehouse/sql.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import { where } from "./filters.js";
 import { aggregateName, compared, infix } from "./names.js";

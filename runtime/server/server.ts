@@ -59,13 +59,13 @@ export function readEnvironments<Ramp>(
   }));
 }
 
-/** As `startEmbeddedPostgres` of embedded/embedded-postgres.ts, which is loaded when it is called. */
+/** As `startEmbeddedPostgres` of postgres/embedded/embedded-postgres.ts, which is loaded when it is called. */
 export async function startEmbeddedPostgres(options: { dataDir: string }): Promise<EmbeddedPostgres> {
   const embedded = await import("../postgres/embedded/embedded-postgres.js");
   return embedded.startEmbeddedPostgres(options);
 }
 
-/** As `withServingSession` of warehouse/postgres/single-session.ts, which is loaded when it is called. */
+/** As `withServingSession` of postgres/single-session.ts, which is loaded when it is called. */
 export async function withServingSession<Value>(
   url: string,
   timeoutMs: number,

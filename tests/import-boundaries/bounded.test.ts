@@ -67,7 +67,7 @@ it("nothing else than the one type of cache is imported in the runtime", async (
     ruleFilter: ({ ruleId }) => ruleId === "no-restricted-imports",
   });
   const [result] = await eslint.lintText('import { LRUCache } from "lru-cache";', {
-    filePath: `${root}/runtime/response/x.ts`,
+    filePath: `${root}/runtime/core/response/x.ts`,
   });
   expect(result?.messages.map(({ message }) => message)).toEqual([expect.stringContaining("BoundedCache")]);
 });

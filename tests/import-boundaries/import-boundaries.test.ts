@@ -24,20 +24,23 @@ async function messagesOf(file: string, code: string): Promise<string[]> {
 
 describe("import boundaries", () => {
   it.each([
-    ["runtime/server/release/x.ts", `import "../../generator/cli.js";`],
+    ["runtime/server/release/x.ts", `import "../../../generator/cli.js";`],
     ["runtime/server/release/x.ts", `export * from "routewright";`],
-    ["runtime/server/release/x.ts", `import "../ramp/intent.js";`],
-    ["runtime/ramp/intents/x.ts", `import { send } from "../../response/send.js";`],
+    ["runtime/server/release/x.ts", `import "../../ramp/intents/intent.js";`],
+    ["runtime/ramp/intents/x.ts", `import { send } from "../../core/response/send.js";`],
     ["runtime/ramp/providers/x.ts", `import type { Intent } from "../intents/intent.js";`],
     ["runtime/ramp/webhooks/x.ts", `import "../intents/intent.js";`],
     ["runtime/ramp/hosted-pages/x.ts", `import "../api/route.js";`],
-    ["runtime/ramp/x.ts", `await import("../handler/handler.js");`],
+    ["runtime/ramp/x.ts", `await import("../core/handler/handler.js");`],
+    ["runtime/ramp/x.ts", `import "../pages/pages.js";`],
+    ["runtime/server/x.ts", `import "../ramp/environment.js";`],
+    ["runtime/x.ts", `import "./server/server.js";`],
     ["runtime/core/http/x.ts", `import type { Caller } from "../request/authorize.js";`],
     ["runtime/core/request/x.ts", `import "../warehouse/data-versions.js";`],
-    ["runtime/core/warehouse/x.ts", `import "./postgres/connect.js";`],
+    ["runtime/core/warehouse/x.ts", `import "../../postgres/connect.js";`],
     ["runtime/core/warehouse/x.ts", `import "../request/authorize.js";`],
-    ["runtime/core/warehouse/x.ts", `import "../metrics/metrics.js";`],
-    ["runtime/core/response/x.ts", `await import("../metrics/metrics.js");`],
+    ["runtime/core/warehouse/x.ts", `import "../../metrics/metrics.js";`],
+    ["runtime/core/response/x.ts", `await import("../../metrics/metrics.js");`],
     ["runtime/core/response/x.ts", `import "../request/authorize.js";`],
     ["generator/manifest/x.ts", `import "../catalogue/build.js";`],
     ["generator/catalogue/x.ts", `import "../render/render.js";`],
@@ -51,17 +54,17 @@ describe("import boundaries", () => {
   it.each([
     ["runtime/core/handler/x.ts", `import "../request/page.js"; import "../http/body.js"; import "pg";`],
     ["runtime/ramp/intents/x.ts", `import "../providers/quotes.js"; import "pg";`],
-    ["runtime/core/warehouse/x.ts", `await import("../metrics/metrics.js");`],
+    ["runtime/core/warehouse/x.ts", `await import("../../metrics/metrics.js");`],
     ["generator/render/x.ts", `import "../catalogue/catalogue.js"; import "@routewright/runtime/model";`],
-    ["tests/x.ts", `import "../generator/cli.js"; import "../runtime/server.js";`],
+    ["tests/x.ts", `import "../generator/cli.js"; import "../runtime/server/server.js";`],
   ])("let %s through with %s", async (file, code) => {
     expect(await messagesOf(file, code)).toEqual([]);
   });
 
-  it("let only warehouse/ make SQL", async () => {
+  it("let only engines and metrics make SQL", async () => {
     const code = `import { sql } from "../warehouse/sql.js"; export { sql };`;
     expect(await messagesOf("runtime/core/response/x.ts", code)).toEqual([
-      expect.stringContaining("SQL is made in runtime/core/warehouse/"),
+      expect.stringContaining("SQL is made for warehouses"),
     ]);
   });
 

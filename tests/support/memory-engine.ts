@@ -1,7 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Relation, SortKey } from "../../runtime/core/model/endpoint.js";
 import { postgresType } from "../../runtime/core/model/column-types.js";
-import { type Condition, isTable, type ResolvedQuery, type TextFormat } from "../../runtime/core/model/query.js";
+import {
+  type Condition,
+  isTable,
+  type ResolvedQuery,
+  type TextFormat,
+} from "../../runtime/core/model/query.js";
 import { BaseEngine, type EngineOptions, type OpenEngine } from "../../runtime/core/warehouse/base-engine.js";
 import type { Lease } from "../../runtime/core/warehouse/fair-queue.js";
 import { type FilterType, filterType, textType } from "../../runtime/core/warehouse/filter-type.js";

@@ -1,8 +1,8 @@
 const within = (folder: string) => (name: string) => `tests/${folder}/${name}.test.ts`;
-const http = within("http");
-const request = within("request");
-const handler = within("handler");
-const response = within("response");
+const http = within("core/http");
+const request = within("core/request");
+const handler = within("core/handler");
+const response = within("core/response");
 
 /** Suites that run on both engines. */
 export const ON_BOTH_ENGINES: readonly string[] = [
@@ -59,13 +59,13 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
   ...reason(TYPES, ["numbers", "python-readers"].map(response)),
   ...reason(CACHES, ["caching-headers", "shared-caches", "verify-cache"].map(response)),
   [response("stream-limits")]: QUEUE,
-  ...reason(RELEASES, ["adapter", "damaged-folder", "damaged-installation"].map(within("release"))),
-  [within("release")("copies")]: "serves a copy from both engines itself",
-  ...reason(BEFORE_A_QUERY, ["document-limit", "operators"].map(within("system"))),
+  ...reason(RELEASES, ["adapter", "damaged-folder", "damaged-installation"].map(within("server/release"))),
+  [within("server/release")("copies")]: "serves a copy from both engines itself",
+  ...reason(BEFORE_A_QUERY, ["document-limit", "operators"].map(within("server/system"))),
   ...reason(ABOVE, ["bounded-cache", "floods", "timers"].map(http)),
-  [within("system")("values-crowd")]:
+  [within("server/system")("values-crowd")]:
     "counts queries in PostgreSQL; who shares one is decided above the engines",
-  [within("release")("generated-handler")]: "mounts one handler in Express: the engine takes no part",
+  [within("server/release")("generated-handler")]: "mounts one handler in Express: the engine takes no part",
 };
 
 function reason(text: string, suites: readonly string[]): Readonly<Record<string, string>> {

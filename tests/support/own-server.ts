@@ -12,7 +12,12 @@ import { queryAt } from "./database.js";
 import { childrenOf, isAlive } from "./processes.js";
 import { freePort } from "./port.js";
 import { findBinaries, program } from "../../runtime/postgres/embedded/binaries.js";
-import { type Cluster, createCluster, dataArguments, SUPERUSER } from "../../runtime/postgres/embedded/cluster.js";
+import {
+  type Cluster,
+  createCluster,
+  dataArguments,
+  SUPERUSER,
+} from "../../runtime/postgres/embedded/cluster.js";
 
 /** Signals of PostgreSQL's first process that ask it to end. */
 const STOP = { fast: "SIGINT", immediate: "SIGQUIT" } as const;

@@ -7,8 +7,7 @@ import type { OpenEngine } from "../warehouse/base-engine.js";
 import type { Warehouse } from "../warehouse/warehouse.js";
 import { createGateway, type Gateway, type GatewayOptions, type GatewayParts } from "./gateway.js";
 
-const loadPostgres = async (): Promise<OpenEngine> =>
-  (await import("../../postgres/engine.js")).openPostgres;
+const loadPostgres = async (): Promise<OpenEngine> => (await import("../../postgres/engine.js")).openPostgres;
 const loadClickhouse = async (): Promise<OpenEngine> =>
   (await import("../../clickhouse/engine.js")).openClickhouse;
 

@@ -1,4 +1,13 @@
-import { flag, listOf, name, oneOf, record, textOf, type ValueOf, wholeNumber } from "../../core/model/schema.js";
+import {
+  flag,
+  listOf,
+  name,
+  oneOf,
+  record,
+  textOf,
+  type ValueOf,
+  wholeNumber,
+} from "../../core/model/schema.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import currencyCodes from "currency-codes";
 import { readFileSync } from "node:fs";

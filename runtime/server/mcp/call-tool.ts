@@ -3,7 +3,12 @@ import { isHttpError } from "../../core/model/errors.js";
 import type { ServedEndpoint } from "../../core/model/served-endpoint.js";
 import { linesOf, type ReadRow, rowOf } from "../../core/response/read-rows.js";
 import { columnValues } from "../../core/handler/list-values.js";
-import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "../../pages/catalogue-body.js";
+import {
+  type CatalogueBody,
+  type CatalogueEndpoint,
+  categoriesOf,
+  lockOf,
+} from "../../pages/catalogue-body.js";
 import type { Found } from "../../pages/search.js";
 import { describedEndpoint, type ToolRequest } from "./describe.js";
 import { groupsRequest } from "./groups.js";

@@ -8,7 +8,10 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 
-import { startEmbeddedPostgres, type EmbeddedPostgres } from "../../../runtime/postgres/embedded/embedded-postgres.js";
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from "../../../runtime/postgres/embedded/embedded-postgres.js";
 
 const MODULE = new URL("../../../runtime/postgres/embedded/embedded-postgres.ts", import.meta.url).href;
 
