@@ -16,7 +16,7 @@ interface ReadPart {
 }
 
 /** An example of a row. */
-export const EXAMPLE: ReadPart = { rows: 1, maxBytes: 2048 };
+const EXAMPLE: ReadPart = { rows: 1, maxBytes: 2048 };
 
 /** The latest number and those before it, for a picture of 60 points (runtime/pages/live-endpoint.ts). */
 export const FIGURE: ReadPart = { rows: 60, maxBytes: 64 * 1024 };

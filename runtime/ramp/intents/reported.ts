@@ -106,7 +106,7 @@ function receiptReason(intent: Intent, about: About): SuspenseReason | null {
 export const REFUND = "refund";
 /** The part of a REFUNDED payment that no listed refund covers: of no id. */
 const UNLISTED = REFUND;
-export const refundAbout = (id: string): About => `${REFUND} ${id}`;
+const refundAbout = (id: string): About => `${REFUND} ${id}`;
 
 /** What has gone back: the refunds that have succeeded (apply-refunds.ts), by the provider's ids. */
 function refundsOf(intent: Intent, reported: CheckedExecution, paid: Big): readonly Reported[] {
