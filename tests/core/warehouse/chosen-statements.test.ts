@@ -5,7 +5,7 @@ import { cacheBytes, CACHES, type CacheName } from "../../../runtime/core/http/b
 import type { Column } from "../../../runtime/core/model/endpoint.js";
 import { Projection } from "../../../runtime/core/model/projection.js";
 import type { Condition, Selection } from "../../../runtime/core/model/query.js";
-import { chooseColumns } from "../../../runtime/core/request/choose-columns.js";
+import { chooseColumns } from "../../../runtime/core/request/resolve-query.js";
 import { servedOf } from "../../../runtime/core/warehouse/served-columns.js";
 import { preparedOf } from "../../../runtime/postgres/prepared-columns.js";
 import { selectRows } from "../../../runtime/postgres/select.js";
