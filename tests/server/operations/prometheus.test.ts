@@ -232,7 +232,9 @@ describe.skipIf(!needs("prometheus"))("the shipped monitoring", () => {
     const monitored = await Monitored.of(await start([model("present")], { REDIS_URL: redis }));
     await monitored.call("/v1/shop/present", []);
     const detail = "Redis is unreachable: rate limits are counted per process.";
-    expect(await monitored.health()).toEqual([200, { status: "degraded", database_connected: true, detail }]);
+    const degraded = [200, { status: "degraded", database_connected: true, detail }];
+    // The first call does not wait until the connection has failed.
+    await expect.poll(() => monitored.health()).toEqual(degraded);
     await monitored.hasSeries('routewright_degraded{part="rate_limits"} == 1');
     await monitored.fires(["ServerDegraded"]);
   });
