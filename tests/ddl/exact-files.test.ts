@@ -1,5 +1,5 @@
 /** What a file holds is what is served, or the load is refused: on both engines alike. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import { needs } from "../support/needs.js";
@@ -168,5 +168,26 @@ describe.skipIf(!needs("python3")).each(COPY_ENGINES)("an export loaded into %s"
     const sorted = rows.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
     // ClickHouse has no time without a zone.
     expect(JSON.parse(JSON.stringify(sorted).replaceAll(/(T[\d:.]+?)(?:\.000000)?Z"/g, '$1"'))).toEqual(is);
+  });
+});
+
+/** What is left of a file, by what has happened to it. */
+const DAMAGES: Readonly<Record<string, (file: Buffer) => string | Buffer>> = {
+  "is cut off": (file) => file.subarray(0, -20),
+  "is empty": () => "",
+  "has an end that cannot be read": () => `PAR1${"x".repeat(100)}\x10\0\0\0PAR1`,
+};
+
+describe.skipIf(!needs("python3")).each(COPY_ENGINES)("a file that %s cannot read", async (engine) => {
+  const project = await CopiedProject.of(engine, "duckdb", { name: "orders", columns: { id: "INTEGER" } });
+
+  it.each(Object.keys(DAMAGES))("is named among others, and what it has: it %s", async (damage) => {
+    const files = ["0", "1", "2"].map((name) => project.file(`${name}.parquet`));
+    for (const file of files) await writeParquet(file, "{'id': [1]}");
+    const bad = files[1] ?? "";
+    writeFileSync(bad, DAMAGES[damage]?.(readFileSync(bad)) ?? "");
+    const { exit, err } = await project.ddl(["--from", "*.parquet", "--apply"]);
+    expect({ exit, err }).toEqual({ exit: 2, err: expect.stringContaining(bad) as string });
+    expect(err).not.toMatch(/std::exception|e\.what|\(version|\n./);
   });
 });

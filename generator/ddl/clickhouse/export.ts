@@ -31,7 +31,10 @@ export async function clickhouseExport(
   try {
     files = await describedParts(run, copied, source);
   } catch (error) {
-    return failed(`ClickHouse cannot read the export of ${name}: ${messageOf(error)}`);
+    const said = messageOf(error);
+    const file = await unreadableFile(run, source).catch(() => null);
+    const place = file === null || said.includes(file) ? "" : `${file}: `;
+    return failed(`ClickHouse cannot read the export of ${name}: ${place}${said}`);
   }
   if ("ok" in files) return files;
   const paired = pairedColumns(copied, files);
@@ -121,6 +124,30 @@ const rowsOf = (lines: string): readonly (readonly unknown[])[] =>
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as readonly unknown[]);
+
+/** More files are not tried one by one. */
+const MAX_TRIED = 1000;
+
+/** The file that has no schema to read: an error of the library that reads it does not name it. */
+async function unreadableFile(
+  run: RunSql,
+  { unread, ofFile, parameters }: TableFunction,
+): Promise<string | null> {
+  if (unread === null) return null;
+  const paths = await run(
+    `SELECT _path FROM ${unread} ORDER BY _path LIMIT ${String(MAX_TRIED)} ${SETTINGS} FORMAT JSONCompactEachRow`,
+    parameters,
+  );
+  for (const [path] of rowsOf(paths)) {
+    const tried = `SELECT count() FROM ${ofFile(String(path), "ParquetMetadata")} ${SETTINGS}`;
+    const isRead = await run(tried, parameters).then(
+      () => true,
+      () => false,
+    );
+    if (!isRead) return String(path);
+  }
+  return null;
+}
 
 /** The files of an export. ClickHouse names the values of a nested column by their paths. */
 async function filesOf(

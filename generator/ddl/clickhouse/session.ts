@@ -59,8 +59,18 @@ const encoded = (text: string): string => Buffer.from(text).toString("latin1");
 const escaped = (text: string): string =>
   text.replace(/[\\\t\n]/g, (character) => ({ "\\": "\\\\", "\t": "\\t", "\n": "\\n" })[character] ?? "");
 
-/** Without the plan in which an error occurred and the version of the server. */
+/** One line without the plan in which an error occurred, the type of an exception of a library and the version of the server. */
 function messageIn(body: string): string {
-  const text = body.replace(/^Code: \d+\. DB::Exception: /, "").trim();
-  return text.replace(/: while executing .*$|\. \([A-Z0-9_]+\) \(version .*$/s, "").slice(0, 600);
+  return body
+    .replace(/^Code: \d+\. DB::Exception: /, "")
+    .replace(/^std::exception\. Code: \d+, type: \S+, e\.what\(\) = /, "")
+    .replace(/^[^\n]+ table structure [^\n]+\. Error:\n/, "")
+    .replace(
+      /: while executing .*$|\. \([A-Z0-9_]+\) \(version .*$|\s*\(version [^()]*(?:\([^()]*\))?\)\s*$/s,
+      "",
+    )
+    .replace(/\nYou can specify the structure manually:?/, "")
+    .replace(/\s+/g, " ")
+    .trim()
+    .slice(0, 600);
 }

@@ -7,6 +7,8 @@ export interface TableFunction {
   readonly text: string;
   /** The same files, each as one row about its schema; null where the format keeps one schema for all files. */
   readonly metadata: string | null;
+  /** The same files, each as one row without reading it; null for the one file of an address and for other formats. */
+  readonly unread: string | null;
   /**
    * Settings that are off while it is read: ClickHouse prunes files of a Delta or Iceberg table by a condition that only checks
    * values, and leaves all rows out.
@@ -15,7 +17,7 @@ export interface TableFunction {
   /** Keys of stores are parameters: neither the script nor an error shows them. */
   readonly parameters: Readonly<Record<string, string>>;
   /** The call for one of its files, as `_path` names it. */
-  readonly ofFile: (path: string) => string;
+  readonly ofFile: (path: string, format?: "Parquet" | "ParquetMetadata") => string;
   /** The call with the columns that files have, where these differ. */
   readonly withColumns: (structure: string) => string;
 }
@@ -33,10 +35,11 @@ export function tableFunction(
   if (name === undefined)
     return failed(`ClickHouse reads no ${format} table over https://: use s3://, gs://, az:// or a path.`);
   const withFormat = (...more: readonly string[]): string => `${name}(${[...args, ...more].join(", ")})`;
-  const ofFile = (path: string): string => {
+  const ofFile: TableFunction["ofFile"] = (path, format = "Parquet") => {
     const one = CALLS[location.store](fileLocation(location, path) as never, variables);
-    return one.ok ? `${name}(${[...one.value.args, "Parquet"].join(", ")})` : withFormat("Parquet");
+    return one.ok ? `${name}(${[...one.value.args, format].join(", ")})` : withFormat(format);
   };
+  const unread = location.store === "http" ? null : withFormat("One");
   const compression = location.store === "azure" ? ["'auto'"] : [];
   const withColumns = (structure: string): string =>
     withFormat("Parquet", ...compression, literal(structure));
@@ -44,11 +47,11 @@ export function tableFunction(
     format === "parquet"
       ? {
           ...{ text: withFormat("Parquet"), metadata: withFormat("ParquetMetadata"), off: [] },
-          ...{ parameters, ofFile, withColumns },
+          ...{ unread, parameters, ofFile, withColumns },
         }
       : {
           ...{ text: `${name}(${args.join(", ")})`, metadata: null, off: PRUNING[format] },
-          ...{ parameters, ofFile, withColumns },
+          ...{ unread: null, parameters, ofFile, withColumns },
         },
   );
 }
