@@ -88,8 +88,17 @@ export const hasSecrets = (template: ExportTemplate): boolean => secretsOf(templ
 
 /** A message of a reader, which may repeat the address. */
 export function withoutSecrets(message: string, template: ExportTemplate): string {
-  const shown = secretsOf(template).flatMap((text) => [text, decodeURIComponent(text)]);
+  const shown = secretsOf(template).flatMap((text) => [text, decoded(text)]);
   return shown.reduce((text, secret) => text.replaceAll(secret, "***"), message);
+}
+
+/** The text itself where it is no encoding of another one: any text may follow the question mark. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 const SHAPES: Readonly<Record<string, string>> = {

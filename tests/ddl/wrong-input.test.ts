@@ -33,6 +33,10 @@ const WRONG: readonly (readonly [
     ["--from", "http://u:geheim@127.0.0.1:1/{name}.parquet?X-Amz-Signature=geheim", "--apply"],
     /cannot read the export|cannot be set up/,
   ],
+  [
+    ["--from", "http://127.0.0.1:1/{name}.parquet?signature=geheim%", "--apply"],
+    /cannot read the export|cannot be set up/,
+  ],
 ];
 
 describe.skipIf(!needs("python3")).each(COPY_ENGINES)("ddl for %s", async (engine) => {
