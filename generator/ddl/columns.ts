@@ -1,6 +1,6 @@
 import { columnNamed, failed, type Outcome, succeeded, unlessFailed } from "@routewright/runtime/model";
 import type { CopiedColumn, CopiedRelation } from "./copied-relation.js";
-import { folderIn } from "./partition-folders.js";
+import { folderIn, type PartitionFolder } from "./partition-folders.js";
 
 /** A column as the engine reads it from files of an export. */
 export interface ExportColumn {
@@ -16,7 +16,7 @@ export interface ExportPart<Column extends ExportColumn> {
 
 /** Where the values of a column come from: a column of the files, or a folder of their paths, `day=2026-11-28`. */
 export type ColumnSource<Column> =
-  { readonly kind: "column"; readonly column: Column } | { readonly kind: "folder"; readonly name: string };
+  { readonly kind: "column"; readonly column: Column } | ({ readonly kind: "folder" } & PartitionFolder);
 
 /** The columns of a copy and, of each part, where their values come from, in the same order. */
 export interface PairedColumns<Column> {
@@ -28,9 +28,10 @@ export interface PairedColumns<Column> {
 export function pairedColumns<Column extends ExportColumn>(
   copied: CopiedRelation,
   parts: readonly ExportPart<Column>[],
+  isAddress: boolean,
 ): Outcome<PairedColumns<Column>> {
   const columns = [...copied.columns, ...undeclaredColumns(copied, parts)];
-  const found = columns.map((column) => sourcesOf(column, columns, copied, parts));
+  const found = columns.map((column) => sourcesOf(column, columns, copied, parts, isAddress));
   const problems = found.flatMap((outcome) => (outcome.ok ? [] : outcome.problems));
   const sources = found.flatMap((outcome) => (outcome.ok ? [outcome.value] : []));
   return unlessFailed(problems, {
@@ -56,6 +57,7 @@ function sourcesOf<Column extends ExportColumn>(
   columns: readonly CopiedColumn[],
   copied: CopiedRelation,
   parts: readonly ExportPart<Column>[],
+  isAddress: boolean,
 ): Outcome<readonly ColumnSource<Column>[]> {
   const found = parts.map((part) => columnsMeant(column, columns, part));
   const of = `The export of ${copied.relation.join(".")}`;
@@ -66,7 +68,7 @@ function sourcesOf<Column extends ExportColumn>(
     );
   if (found.every((each) => each.length === 0)) {
     if (hasFolder(column.name, parts))
-      return succeeded(parts.map(() => ({ kind: "folder", name: column.name })));
+      return succeeded(parts.map(() => ({ kind: "folder", name: column.name, isInAddress: isAddress })));
     return failed(`${of} has no column ${column.name}; it has ${namesOf(parts[0]?.columns ?? [])}.`);
   }
   const missing = found.findIndex((each) => each.length === 0);

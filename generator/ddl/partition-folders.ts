@@ -3,6 +3,14 @@ import type { SourceType } from "../manifest/served-types/source-type.js";
 /** What Hive and Spark name the folder of rows without a value. */
 export const NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__";
 
+/** A folder whose name gives the values of a column. */
+export interface PartitionFolder {
+  /** Of the column. */
+  readonly name: string;
+  /** In an address of the web the encoded name of the folder is encoded again. */
+  readonly isInAddress: boolean;
+}
+
 /** Whether a folder of a path, `…/day=2026-11-28/…`, has the name of a column. */
 export function folderIn(path: string, name: string): boolean {
   return new RegExp(folderPattern(name).replace("(?i:", "(?:"), "i").test(path);

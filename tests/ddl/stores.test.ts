@@ -126,8 +126,9 @@ describe.skipIf(!hasStores).each(COPY_ENGINES)("exports loaded into %s", (engine
     },
   );
 
-  it("from https:// or http://: one file for each relation", async () => {
-    const project = await CopiedProject.of(engine, "snowflake", MODEL);
+  it("from https:// or http://: one file for each relation, and the values of its folders", async () => {
+    const columns = { ...MODEL.columns, env: "VARCHAR" };
+    const project = await CopiedProject.of(engine, "snowflake", { ...MODEL, columns });
     const [file = Buffer.of()] = await files(project);
     const host = await listen(
       createServer((request, response) => {
@@ -146,11 +147,12 @@ describe.skipIf(!hasStores).each(COPY_ENGINES)("exports loaded into %s", (engine
     );
     const load = await loaded(project, [
       "--from",
-      `http://${host}/{name}.parquet?signature=geheim`,
+      // The folder is `env=a%2Fb`.
+      `http://${host}/env=a%252Fb/{name}.parquet?signature=geheim`,
       "--apply",
     ]);
     expect(load).toMatchObject({ code: 0, stderr: "" });
-    expect(await served(project)).toBe(`[${row(1)}]`);
+    expect(await served(project)).toBe(`[${row(1, ',"env":"a/b"')}]`);
   });
 });
 

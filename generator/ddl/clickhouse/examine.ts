@@ -46,7 +46,7 @@ export async function misfitIn(
 export async function folderConflict(
   run: RunSql,
   { files }: ClickhouseExport,
-  { parameters }: TableFunction,
+  { isAddress, parameters }: TableFunction,
   name: string,
 ): Promise<string | null> {
   for (const { text, paths, columns } of files) {
@@ -54,7 +54,7 @@ export async function folderConflict(
     if (column === undefined) continue;
     const x = `export.${identifier(column.name)}`;
     const type = bareType(onOneLine(column.type));
-    const folder = folderText(name);
+    const folder = folderText({ name, isInAddress: isAddress });
     const value = type === "String" ? folder : `accurateCastOrNull(${folder}, ${literal(type)})`;
     const where = files.length > 1 ? ` AND ${isOneOf(paths)}` : "";
     const lines = await run(

@@ -37,7 +37,7 @@ export async function clickhouseExport(
     return failed(`ClickHouse cannot read the export of ${name}: ${place}${said}`);
   }
   if ("ok" in files) return files;
-  const paired = pairedColumns(copied, files);
+  const paired = pairedColumns(copied, files, source.isAddress);
   if (!paired.ok) return paired;
   const { columns, parts: sources } = paired.value;
   const types = columns.map((column, at) =>

@@ -3,7 +3,7 @@ import { sourceTypeOf } from "../../manifest/served-types/read-type.js";
 import { clickhouseIdentifier } from "../../verify/clickhouse-relations.js";
 import type { ColumnSource, ExportColumn } from "../columns.js";
 import type { LogicalType } from "../export-files.js";
-import { folderPattern, folderTextOf, NULL_FOLDER } from "../partition-folders.js";
+import { folderPattern, folderTextOf, NULL_FOLDER, type PartitionFolder } from "../partition-folders.js";
 import type { ValueCheck } from "../value-check.js";
 import { bareType, type ValueConversion, conversionOf } from "./conversions.js";
 import { clickhouseLiteral as literal } from "./literal.js";
@@ -66,12 +66,14 @@ function valueOf(source: ColumnSource<ClickhouseColumn>): readonly [x: string, t
   // Qualified: in ClickHouse a bare name may be an alias of the statement.
   return source.kind === "column"
     ? [`export.${clickhouseIdentifier(source.column.name)}`, onOneLine(source.column.type)]
-    : [folderText(source.name), "the name of a folder"];
+    : [folderText(source), "the name of a folder"];
 }
 
 /** The decoded text of a folder. */
-export const folderText = (name: string): string =>
-  `decodeURLComponent(nullIf(extract(export._path, ${literal(folderPattern(name))}), ${literal(NULL_FOLDER)}))`;
+export function folderText({ name, isInAddress }: PartitionFolder): string {
+  const text = `extract(export._path, ${literal(folderPattern(name))})`;
+  return `decodeURLComponent(nullIf(${isInAddress ? `decodeURLComponent(${text})` : text}, ${literal(NULL_FOLDER)}))`;
+}
 
 function folderConversion(x: string, type: string): ValueConversion | null {
   const to = sourceTypeOf("clickhouse", type);

@@ -16,6 +16,8 @@ export interface TableFunction {
   readonly off: readonly string[];
   /** Keys of stores are parameters: neither the script nor an error shows them. */
   readonly parameters: Readonly<Record<string, string>>;
+  /** Whether its files are read by an address of the web. */
+  readonly isAddress: boolean;
   /** The call for one of its files, as `_path` names it. */
   readonly ofFile: (path: string, format?: "Parquet" | "ParquetMetadata") => string;
   /** The call with the columns that files have, where these differ. */
@@ -39,7 +41,8 @@ export function tableFunction(
     const one = CALLS[location.store](fileLocation(location, path) as never, variables);
     return one.ok ? `${name}(${[...one.value.args, format].join(", ")})` : withFormat(format);
   };
-  const unread = location.store === "http" ? null : withFormat("One");
+  const isAddress = location.store === "http";
+  const unread = isAddress ? null : withFormat("One");
   const compression = location.store === "azure" ? ["'auto'"] : [];
   const withColumns = (structure: string): string =>
     withFormat("Parquet", ...compression, literal(structure));
@@ -47,11 +50,11 @@ export function tableFunction(
     format === "parquet"
       ? {
           ...{ text: withFormat("Parquet"), metadata: withFormat("ParquetMetadata"), off: [] },
-          ...{ unread, parameters, ofFile, withColumns },
+          ...{ unread, parameters, isAddress, ofFile, withColumns },
         }
       : {
           ...{ text: `${name}(${args.join(", ")})`, metadata: null, off: PRUNING[format] },
-          ...{ unread: null, parameters, ofFile, withColumns },
+          ...{ unread: null, parameters, isAddress, ofFile, withColumns },
         },
   );
 }

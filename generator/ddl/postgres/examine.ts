@@ -2,6 +2,7 @@ import type { Misfit, ValueCheck } from "../value-check.js";
 import { rowGroupOf } from "../value-check.js";
 import { type DuckDb, duckdbIdentifier, duckdbRowGroups, FILE_COLUMN, withPlaces } from "./duckdb.js";
 import type { DuckDbExport, TextPart } from "./export.js";
+import type { PartitionFolder } from "../partition-folders.js";
 import { folderText } from "./expressions.js";
 
 /** The first value of the files that the copy does not hold; null where all fit, or the format has no places of rows. */
@@ -35,12 +36,12 @@ async function placed(duckdb: DuckDb, found: readonly unknown[], check: ValueChe
 export async function folderConflict(
   duckdb: DuckDb,
   { files }: DuckDbExport,
-  name: string,
+  partition: PartitionFolder,
 ): Promise<string | null> {
   for (const { source, columns } of files) {
-    const column = columns.find((each) => each.name.toLowerCase() === name.toLowerCase());
+    const column = columns.find((each) => each.name.toLowerCase() === partition.name.toLowerCase());
     if (column === undefined) continue;
-    const [x, folder] = [duckdbIdentifier(column.readAs), folderText(name)];
+    const [x, folder] = [duckdbIdentifier(column.readAs), folderText(partition)];
     const [found] = await duckdb.rows(
       `SELECT ${FILE_COLUMN}, CAST(${x} AS VARCHAR) FROM ${withPlaces(source)} WHERE TRY_CAST(${folder} AS ${column.type}) IS DISTINCT FROM ${x} LIMIT 1`,
     );

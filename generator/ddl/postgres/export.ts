@@ -34,7 +34,7 @@ export async function duckdbExport(
   } catch (error) {
     return failed(`DuckDB cannot read the export of ${name}: ${duckdbMessage(messageOf(error))}`);
   }
-  const paired = pairedColumns(copied, files);
+  const paired = pairedColumns(copied, files, location.store === "http");
   if (!paired.ok) return paired;
   const { columns, parts: sources } = paired.value;
   const types = columns.map((column, at) =>

@@ -5,7 +5,7 @@ import type { SourceType } from "../../manifest/served-types/source-type.js";
 import type { ColumnSource, ExportColumn } from "../columns.js";
 import type { CopiedColumn } from "../copied-relation.js";
 import type { LogicalType } from "../export-files.js";
-import { folderPattern, folderTextOf, NULL_FOLDER } from "../partition-folders.js";
+import { folderPattern, folderTextOf, NULL_FOLDER, type PartitionFolder } from "../partition-folders.js";
 import type { ValueCheck } from "../value-check.js";
 import { type TextConversion, conversionOf, type TypedSource } from "./conversions.js";
 import { duckdbIdentifier as identifier, duckdbLiteral as literal, FILE_COLUMN } from "./duckdb.js";
@@ -65,12 +65,14 @@ export function textColumn(
 function valueOf(source: ColumnSource<DuckDbColumn>): readonly [x: string, type: string] {
   return source.kind === "column"
     ? [identifier(source.column.readAs), source.column.type]
-    : [folderText(source.name), "the name of a folder"];
+    : [folderText(source), "the name of a folder"];
 }
 
 /** The decoded text of a folder. */
-export const folderText = (name: string): string =>
-  `url_decode(nullif(regexp_extract(${FILE_COLUMN}, ${literal(folderPattern(name))}, 1), ${literal(NULL_FOLDER)}))`;
+export function folderText({ name, isInAddress }: PartitionFolder): string {
+  const text = `regexp_extract(${FILE_COLUMN}, ${literal(folderPattern(name))}, 1)`;
+  return `url_decode(nullif(${isInAddress ? `url_decode(${text})` : text}, ${literal(NULL_FOLDER)}))`;
+}
 
 function folderConversion(x: string, to: SourceType): TextConversion | null {
   const pattern = folderTextOf(to);

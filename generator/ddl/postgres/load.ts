@@ -86,7 +86,11 @@ async function scriptOf(
   const schemas = format === "parquet" && parts.length === 1 ? duckdbSchemas(location) : null;
   const conflicts: string[] = [];
   for (const name of conflictingNames(copied, files))
-    conflicts.push(...[await folderConflict(duckdb, found.value, name)].filter((one) => one !== null));
+    conflicts.push(
+      ...[await folderConflict(duckdb, found.value, { name, isInAddress: location.store === "http" })].filter(
+        (one) => one !== null,
+      ),
+    );
   const notes = folderNotes(copied, folders, conflicts);
   const script = postgresScript({ copied, parts, schemas, notes, builds: buildsOf(copied), grants });
   return succeeded({ ...script, parts });
