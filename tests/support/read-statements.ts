@@ -2,6 +2,7 @@
  * Reads every statement that a connection of the product sends to PostgreSQL while a test file runs: none has a name that the role's
  * `search_path` decides (`runtime/postgres/names.ts`). The ramp sets its sessions' path, and so may others.
  */
+import { existsSync } from "node:fs";
 import pg from "pg";
 import { afterAll, expect } from "vitest";
 import { unqualifiedNames } from "./unqualified-names.js";
@@ -25,12 +26,25 @@ const OF_THE_PRODUCT = /^routewright(?: health| usage| ddl)?$/;
  * Suites whose semantic models and metrics have SQL of the project, which is read by the role's path: of these, statements of groups
  * are not judged. `tests/postgres/search-path.test.ts` sends 300 of them along a hostile path.
  */
-const WITH_PROJECT_SQL = /tests\/(aggregates|verify\/aggregates)\b|search-path\.test/;
+const WITH_PROJECT_SQL = /tests\/(metrics|verify\/aggregates)\b|search-path\.test/;
 const OF_GROUPS = / AS "(g\d|s\d|expression)/;
 
 /** Suites whose statements are read. `READ_STATEMENTS=all`: all, also those that send their own through the product's connections. */
-const READ =
-  /tests\/(request|system|verify|operations\/usage|warehouse\/(rows-as-bytes|contract|against-sql|postgres\.test|postgres\/(every-filter|changed-columns|random-changes)))/;
+const READ = [
+  ...[
+    "core/request",
+    "server/system",
+    "server/operations/usage.test.ts",
+    "server/operations/usage-shapes.test.ts",
+    "verify",
+  ],
+  ...["rows-as-bytes", "contract", "against-sql", "postgres"].map((name) => `core/warehouse/${name}.test.ts`),
+  ...["every-filter", "changed-columns", "random-changes"].map((name) => `postgres/${name}.test.ts`),
+].map((path) => `tests/${path}`);
+for (const path of READ)
+  if (!existsSync(path)) throw new Error(`${path} is gone: its statements would not be read.`);
+const isOfRead = (file: string): boolean =>
+  READ.some((path) => file.includes(path)) || process.env["READ_STATEMENTS"] === "all";
 
 /** Test files share the modules of their worker. */
 const shared = globalThis as { readStatements?: Reading };
@@ -71,7 +85,7 @@ const reading = (shared.readStatements ??= readStatements());
 
 afterAll(() => {
   const { testPath = "" } = expect.getState();
-  const isRead = READ.test(testPath) || process.env["READ_STATEMENTS"] === "all";
+  const isRead = isOfRead(testPath);
   const hasProjectSql = WITH_PROJECT_SQL.test(testPath);
   const found = [...reading.found]
     .filter(([statement]) => !hasProjectSql || !OF_GROUPS.test(statement))
