@@ -4,6 +4,8 @@ export interface FileColumn {
   /** What the file says of the column's type. */
   readonly shape: string;
   readonly logical: LogicalType | null;
+  /** Values, also nested ones, of which an engine may read microseconds only. */
+  readonly nanoseconds: "time" | "int96" | null;
 }
 
 /** Types of Parquet whose values an engine reads as those of another type. */
@@ -18,6 +20,16 @@ export interface ExportFile {
 export interface FileGroup {
   readonly paths: readonly string[];
   readonly columns: readonly FileColumn[];
+}
+
+const COMPRESSED = /\.(?:gz|gzip|zst|zstd|br|xz|lzma|lz4|bz2|snappy|deflate)(?:\?.*)?$/i;
+
+/** A file that is compressed as a whole, by its name: ClickHouse unpacks some, DuckDB none. */
+export function compressedProblem(relation: string, paths: readonly string[]): string | null {
+  const path = paths.find((each) => COMPRESSED.test(each));
+  return path === undefined
+    ? null
+    : `The export of ${relation}: ${path} is compressed as a whole: unpack it. Parquet compresses its own pages.`;
 }
 
 /** Each group is read with its own types: a reader would convert the values of later files to the types of the first one. */

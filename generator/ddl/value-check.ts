@@ -15,7 +15,7 @@ export interface Misfit {
   readonly rowGroup: number;
   /** In the file, from 0. */
   readonly row: number;
-  readonly check: ValueCheck;
+  readonly check: Pick<ValueCheck, "column" | "from" | "to">;
   readonly value: string | null;
 }
 

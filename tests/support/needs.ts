@@ -31,6 +31,7 @@ const INSTALL = {
   orval: "npm install --prefix .data/clients @hey-api/openapi-ts@0.95.0 orval@7.13.2",
   "@opentelemetry/sdk-node":
     "npm install --prefix .data/tracing @opentelemetry/sdk-node@0.223.0 @opentelemetry/exporter-trace-otlp-http@0.223.1",
+  "@duckdb/node-api": "npm install --prefix .data/duckdb @duckdb/node-api@1.5.6-r.1",
   "libchdb.so": CLICKHOUSE_INSTALL,
   moto_server: "pip install 'moto[server,s3,iam]==5.2.5'",
   "gcp-storage-emulator": "pip install gcp-storage-emulator==2026.7.19",
@@ -51,6 +52,7 @@ const FOLDERS = [
     "clients/node_modules/.bin",
     "tracing/node_modules",
     "stores/node_modules/.bin",
+    "duckdb/node_modules",
   ].map((path) => fileURLToPath(new URL(`../../.data/${path}`, import.meta.url))),
 ];
 

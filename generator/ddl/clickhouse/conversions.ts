@@ -1,3 +1,4 @@
+import { fieldTextOf, typeTextOf } from "../../manifest/served-types/source-type.js";
 import { isExactFloat, MAX_EXACT } from "../exact-floats.js";
 import { clickhouseLiteral as literal } from "./literal.js";
 
@@ -42,6 +43,7 @@ type Convert = (x: string, from: string, to: string, cast: string) => ValueConve
 export function conversionOf(x: string, from: string, to: string): ValueConversion | null {
   const key = `${String(familyOf(from))} to ${String(familyOf(to))}`;
   if (key === "array to array") return arrayConversion(x, from, to);
+  if (key === "tuple to tuple" && from !== to) return tupleConversion(x, from, to);
   const cast = from === to ? x : `CAST(${x}, ${literal(to)})`;
   const convert = Object.hasOwn(CONVERSIONS, key) ? CONVERSIONS[key] : undefined;
   return convert?.(x, bareType(from), bareType(to), cast) ?? null;
@@ -98,7 +100,7 @@ const CONVERSIONS: Readonly<Record<string, Convert>> = {
     value: `CAST(replaceOne(toString(${x}), '1970-01-01 ', ''), ${literal(to)})`,
     isExact: `startsWith(toString(${x}), '1970-01-01 ')`,
   }),
-  "tuple to tuple": (x, from, to, value) => nested(x, from, to, value),
+  "tuple to tuple": always,
   "map to map": (x, from, to, value) => nested(x, from, to, value),
 };
 
@@ -160,4 +162,32 @@ function arrayConversion(x: string, from: string, to: string): ValueConversion |
   const isExact =
     each.isExact === null ? null : `arrayAll(e -> isNull(e) OR ifNull(${each.isExact}, false), ${x})`;
   return { value, isExact };
+}
+
+/** Each field by its own types: a cast of the whole would not say which values it changes. */
+function tupleConversion(x: string, from: string, to: string): ValueConversion | null {
+  const [sources, targets] = [fieldsOf(from), fieldsOf(to)];
+  if (sources === null || targets === null || sources.size !== targets.size) return null;
+  const fields = [...targets].map(([name, type]) => {
+    const [field, source] = [`tupleElement(${x}, ${literal(name)})`, sources.get(name)];
+    const each = source === undefined ? null : conversionOf(field, source, type);
+    const isExact = each?.isExact ?? null;
+    return each === null
+      ? null
+      : { value: each.value, isExact: isExact && `(isNull(${field}) OR ifNull(${isExact}, false))` };
+  });
+  const conversions = fields.flatMap((field) => field ?? []);
+  if (conversions.length < fields.length) return null;
+  const conditions = conversions.flatMap(({ isExact }) => isExact ?? []);
+  return {
+    value: `CAST(tuple(${conversions.map(({ value }) => value).join(", ")}), ${literal(to)})`,
+    isExact: conditions.length === 0 ? null : conditions.join(" AND "),
+  };
+}
+
+/** Fields of a `Tuple` by their names; null where these are missing. */
+function fieldsOf(tuple: string): ReadonlyMap<string, string> | null {
+  const fields = typeTextOf(tuple)?.args.map(fieldTextOf) ?? [];
+  const named = fields.flatMap((field) => (field === null ? [] : [field]));
+  return named.length < fields.length ? null : new Map(named);
 }

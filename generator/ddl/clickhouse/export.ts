@@ -2,7 +2,13 @@ import { failed, messageOf, type Outcome, unlessFailed } from "@routewright/runt
 import { clickhouseIdentifier as identifier } from "../../verify/clickhouse-relations.js";
 import { agreedType, type ColumnSource, type ExportPart, pairedColumns } from "../columns.js";
 import type { CopiedColumn, CopiedRelation } from "../copied-relation.js";
-import { type ExportFile, type FileColumn, fileGroups, logicalTypeIn } from "../export-files.js";
+import {
+  compressedProblem,
+  type ExportFile,
+  type FileColumn,
+  fileGroups,
+  logicalTypeIn,
+} from "../export-files.js";
 import { type ClickhouseColumn, loadedColumn, undeclaredType } from "./expressions.js";
 import type { RunSql } from "./session.js";
 import type { TableFunction } from "./source.js";
@@ -33,10 +39,17 @@ export async function clickhouseExport(
   } catch (error) {
     const said = messageOf(error);
     const file = await unreadableFile(run, source).catch(() => null);
+    const compressed = file === null ? null : compressedProblem(name, [file]);
+    if (compressed !== null) return failed(compressed);
     const place = file === null || said.includes(file) ? "" : `${file}: `;
     return failed(`ClickHouse cannot read the export of ${name}: ${place}${said}`);
   }
   if ("ok" in files) return files;
+  const compressed = compressedProblem(
+    name,
+    files.flatMap(({ paths }) => paths),
+  );
+  if (compressed !== null) return failed(compressed);
   const paired = pairedColumns(copied, files, source.isAddress);
   if (!paired.ok) return paired;
   const { columns, parts: sources } = paired.value;
@@ -165,6 +178,7 @@ async function filesOf(
     columns: (leaves as readonly (readonly string[])[]).map(([place = "", leaf = "", shape = ""]) => ({
       name: place,
       shape,
+      nanoseconds: null,
       logical: place === leaf ? logicalTypeIn(shape.replace(/^\S+ /, "")) : null,
     })),
   }));

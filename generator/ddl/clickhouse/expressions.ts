@@ -21,6 +21,8 @@ export interface LoadedColumn {
   readonly value: string;
   /** Null where every value fits. */
   readonly check: ValueCheck | null;
+  /** The column of the files that has dates; null of other types. */
+  readonly dates: string | null;
   /** True where the files have the type that the value was made for; null of a folder. */
   readonly hasType: string | null;
 }
@@ -53,9 +55,13 @@ export function loadedColumn(
     ...(conversion.isExact === null ? [] : [`(isNull(${x}) OR ifNull(${conversion.isExact}, false))`]),
   ];
   const isExact = conditions.join(" AND ");
-  const check = isExact === "" ? null : { column: name, from, to: type, isExact, value: `toString(${x})` };
+  const check = isExact === "" ? null : { column: name, from, to: type, isExact, value: x };
   const hasType = source.kind === "folder" ? null : `toTypeName(${x}) = ${literal(source.column.type)}`;
-  return succeeded({ name, type, value: conversion.value, check, hasType });
+  const dates =
+    source.kind === "column" && bareType(onOneLine(source.column.type)) === "Date32"
+      ? source.column.name
+      : null;
+  return succeeded({ name, type, value: conversion.value, check, dates, hasType });
 }
 
 /** Lists, maps and tuples have no null: of a file that has one ClickHouse reads an empty one. */

@@ -33,10 +33,11 @@ export function conversionOf(x: string, from: TypedSource, to: SourceType): Text
       return toTimestamp(x, from, to);
     case "json":
       return toJson(x, source);
+    case "time":
+      return source.kind === "time" ? toTime(x, from.name) : null;
     case "text":
     case "uuid":
     case "date":
-    case "time":
     case "boolean":
     case "bytes":
       return CONVERSIONS[`${source.kind} to ${to.kind}`]?.(x) ?? null;
@@ -68,7 +69,6 @@ const CONVERSIONS: Readonly<Record<string, (x: string) => TextConversion>> = {
     text: asText(`TRY_CAST(${x} AS DATE)`),
     isExact: `isfinite(${x}) AND TRY_CAST(TRY_CAST(${x} AS DATE) AS TIMESTAMP) = ${x}`,
   }),
-  "time to time": (x) => ({ text: asText(`CAST(${x} AS TIME)`), isExact: null }),
   "boolean to boolean": (x) => ({ text: asText(x), isExact: null }),
   "integer to boolean": (x) => ({ text: asText(`${x} = 1`), isExact: `${x} IN (0, 1)` }),
   "bytes to bytes": (x) => ({ text: `'\\x' || hex(${x})`, isExact: null }),
@@ -162,6 +162,12 @@ function toTimestamp(x: string, { type, name }: TypedSource, to: KindOf<"timesta
   const isMoved = type.hasZone && !to.hasZone;
   return { text: asText(isMoved ? `make_timestamp(epoch_us(${x}))` : x), isExact: inRange };
 }
+
+/** DuckDB rounds a time of day in nanoseconds. */
+const toTime = (x: string, name: string): TextConversion => ({
+  text: asText(`CAST(${x} AS TIME)`),
+  isExact: name.startsWith("TIME_NS") ? `regexp_full_match(${asText(x)}, '[^.]*([.]\\d{0,6}0*)?')` : null,
+});
 
 function toJson(x: string, type: SourceType): TextConversion | null {
   const isNested = type.kind === "array" || type.kind === "map" || type.kind === "record";

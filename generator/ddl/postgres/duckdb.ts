@@ -1,3 +1,4 @@
+import type * as DuckDbModule from "@duckdb/node-api";
 import { failed, messageOf, type Outcome, succeeded } from "@routewright/runtime/model";
 import type { ExportFormat, ExportLocation, LoadVariables } from "../export-location.js";
 
@@ -10,9 +11,17 @@ export interface DuckDb {
   close(): void;
 }
 
+/** The package of DuckDB; null where none is installed. */
+export type DuckDbPackage = typeof DuckDbModule | null;
+
+const installedPackage = (): Promise<DuckDbPackage> => import("@duckdb/node-api").catch(() => null);
+
 /** Opens DuckDB with what its sessions are set to. */
-export async function openDuckDb(settings: readonly string[]): Promise<Outcome<DuckDb>> {
-  const module = await import("@duckdb/node-api").catch(() => null);
+export async function openDuckDb(
+  settings: readonly string[],
+  packageOf = installedPackage,
+): Promise<Outcome<DuckDb>> {
+  const module = await packageOf();
   if (module === null)
     return failed(
       "PostgreSQL is loaded by DuckDB, which is not installed: run `npm install @duckdb/node-api`.",
@@ -148,7 +157,7 @@ const literally = (path: string): string =>
 
 /** The columns of each file, in the order of the file: a row for each part of a nested one. */
 export const duckdbSchema = (location: ExportLocation): string =>
-  `SELECT file_name, name, num_children, ${SHAPE} AS shape, CAST(logical_type AS VARCHAR) AS logical FROM parquet_schema(${duckdbLiteral(addressOf(location))}) ORDER BY file_name, column_id`;
+  `SELECT file_name, name, num_children, ${SHAPE} AS shape, CAST(logical_type AS VARCHAR) AS logical, type FROM parquet_schema(${duckdbLiteral(addressOf(location))}) ORDER BY file_name, column_id`;
 
 const SHAPE = "concat_ws(' ', name, type, converted_type, scale, precision, CAST(logical_type AS VARCHAR))";
 

@@ -1,7 +1,13 @@
 import { failed, messageOf, type Outcome, unlessFailed } from "@routewright/runtime/model";
 import { agreedType, type ColumnSource, type ExportPart, pairedColumns } from "../columns.js";
 import type { CopiedColumn, CopiedRelation } from "../copied-relation.js";
-import { type ExportFile, type FileColumn, fileGroups, logicalTypeIn } from "../export-files.js";
+import {
+  compressedProblem,
+  type ExportFile,
+  type FileColumn,
+  fileGroups,
+  logicalTypeIn,
+} from "../export-files.js";
 import type { ExportFormat, ExportLocation } from "../export-location.js";
 import { type DuckDb, duckdbMessage, duckdbRelation, duckdbSchema } from "./duckdb.js";
 import { type DuckDbColumn, type TextColumn, textColumn, undeclaredType } from "./expressions.js";
@@ -19,6 +25,8 @@ export interface DuckDbExport {
   readonly files: readonly (ExportPart<DuckDbColumn> & { readonly source: string })[];
   /** Columns whose values are names of folders. */
   readonly folders: readonly string[];
+  /** Columns with times in nanoseconds, of which DuckDB reads microseconds. */
+  readonly cut: readonly string[];
 }
 
 export async function duckdbExport(
@@ -32,8 +40,15 @@ export async function duckdbExport(
   try {
     files = await describedParts(duckdb, location, format);
   } catch (error) {
-    return failed(`DuckDB cannot read the export of ${name}: ${duckdbMessage(messageOf(error))}`);
+    const said = duckdbMessage(messageOf(error));
+    const compressed = compressedProblem(name, /'([^']+)'$/.exec(said)?.slice(1) ?? []);
+    return failed(compressed ?? `DuckDB cannot read the export of ${name}: ${said}`);
   }
+  const compressed = compressedProblem(
+    name,
+    files.flatMap(({ paths }) => paths),
+  );
+  if (compressed !== null) return failed(compressed);
   const paired = pairedColumns(copied, files, location.store === "http");
   if (!paired.ok) return paired;
   const { columns, parts: sources } = paired.value;
@@ -59,10 +74,16 @@ export async function duckdbExport(
   }));
   const [first = []] = sources;
   const folders = first.flatMap((source) => (source.kind === "folder" ? [source.name] : []));
+  const isInt96 = (source: ColumnSource<DuckDbColumn> | undefined): boolean =>
+    source?.kind === "column" && source.column.nanoseconds === "int96";
+  const cut = columns
+    .filter((_, at) => sources.some((each) => isInt96(each[at])))
+    .map((column) => column.name);
   return unlessFailed([...new Set(problems.map((problem) => `${name}, ${problem}.`))], {
     parts,
     files,
     folders,
+    cut,
   });
 }
 
@@ -95,7 +116,8 @@ async function describedParts(
       const read = described.map(([readAs, type], at): DuckDbColumn => {
         const own = columns?.[at];
         const name = own?.name ?? String(readAs);
-        return { name, readAs: String(readAs), type: String(type), logical: own?.logical ?? null };
+        const { logical = null, nanoseconds = null } = own ?? {};
+        return { name, readAs: String(readAs), type: String(type), logical, nanoseconds };
       });
       return { source, paths, columns: read };
     }),
@@ -105,7 +127,7 @@ async function describedParts(
 /** The files of an export. DuckDB describes a schema as a row for each part of a column, the whole first. */
 async function filesOf(duckdb: DuckDb, location: ExportLocation): Promise<readonly ExportFile[]> {
   const files = new Map<string, SchemaRow[]>();
-  for (const [path, name, children, shape, logical] of await duckdb.rows(duckdbSchema(location))) {
+  for (const [path, name, children, shape, logical, physical] of await duckdb.rows(duckdbSchema(location))) {
     const key = String(path);
     const rows = files.get(key) ?? [];
     files.set(key, rows);
@@ -114,6 +136,7 @@ async function filesOf(duckdb: DuckDb, location: ExportLocation): Promise<readon
       children: Number(children ?? 0),
       shape: String(shape),
       logical: typeof logical === "string" ? logical : "",
+      isInt96: physical === "INT96",
     });
   }
   return [...files].map(([path, rows]) => ({ path, columns: topColumns(rows) }));
@@ -124,6 +147,7 @@ interface SchemaRow {
   readonly children: number;
   readonly shape: string;
   readonly logical: string;
+  readonly isInt96: boolean;
 }
 
 function topColumns([root, ...rows]: readonly SchemaRow[]): readonly FileColumn[] {
@@ -135,7 +159,13 @@ function topColumns([root, ...rows]: readonly SchemaRow[]): readonly FileColumn[
     const [first, ...parts] = rows.slice(start, at);
     if (first === undefined) break;
     const shape = [first, ...parts].map((row) => row.shape).join("; ");
-    columns.push({ name: first.name, shape, logical: logicalTypeIn(first.logical) });
+    const nanoseconds = nanosecondsOf([first, ...parts]);
+    columns.push({ name: first.name, shape, logical: logicalTypeIn(first.logical), nanoseconds });
   }
   return columns;
+}
+
+function nanosecondsOf(rows: readonly SchemaRow[]): FileColumn["nanoseconds"] {
+  if (rows.some(({ logical }) => logicalTypeIn(logical) === "time in nanoseconds")) return "time";
+  return rows.some(({ isInt96 }) => isInt96) ? "int96" : null;
 }

@@ -4,7 +4,7 @@ import { servedType } from "../../manifest/served-types/served-type.js";
 import type { SourceType } from "../../manifest/served-types/source-type.js";
 import type { ColumnSource, ExportColumn } from "../columns.js";
 import type { CopiedColumn } from "../copied-relation.js";
-import type { LogicalType } from "../export-files.js";
+import type { FileColumn, LogicalType } from "../export-files.js";
 import { folderPattern, folderTextOf, NULL_FOLDER, type PartitionFolder } from "../partition-folders.js";
 import type { ValueCheck } from "../value-check.js";
 import { type TextConversion, conversionOf, type TypedSource } from "./conversions.js";
@@ -15,6 +15,7 @@ export interface DuckDbColumn extends ExportColumn {
   /** DuckDB's own name: it adds numbers to names that differ in letter case only. */
   readonly readAs: string;
   readonly logical: LogicalType | null;
+  readonly nanoseconds: FileColumn["nanoseconds"];
 }
 
 /** A column of the copy, and the expression of DuckDB that gives its text. */
@@ -100,18 +101,23 @@ function columnConversion(
   to: SourceType,
 ): TextConversion | null {
   if (column.logical === "null") return { text: "CAST(NULL AS VARCHAR)", isExact: null };
-  if (column.logical === "time in nanoseconds") return null;
-  const type = column.logical === "time" ? TIME : sourceTypeOf("duckdb", column.type);
+  if (isCut(column)) return null;
+  const isTime = column.logical === "time" || column.logical === "time in nanoseconds";
+  const type = isTime ? TIME : sourceTypeOf("duckdb", column.type);
   const from: TypedSource | null = type === null ? null : { type, name: column.type };
   return from === null ? null : conversionOf(x, from, to);
 }
 
 const TIME: SourceType = { kind: "time" };
 
+/** Times of day that DuckDB reads as microseconds. */
+const isCut = ({ nanoseconds, type }: DuckDbColumn): boolean =>
+  nanoseconds === "time" && !type.includes("TIME_NS");
+
 function refusal(from: string, to: string, source: ColumnSource<DuckDbColumn>): string {
   const reason =
-    source.kind === "column" && source.column.logical === "time in nanoseconds"
-      ? "the export has times of day in nanoseconds, of which DuckDB reads microseconds only: write them as microseconds"
+    source.kind === "column" && isCut(source.column)
+      ? "the export has times of day in nanoseconds, which DuckDB 1.5.6 and later read: update it, or write microseconds"
       : `the export has ${from} and the copy ${to}: cast the column in the export, or correct its data_type`;
   return reason;
 }

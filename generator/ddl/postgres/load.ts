@@ -12,6 +12,7 @@ import {
   asName,
   asValue,
   type DuckDb,
+  type DuckDbPackage,
   duckdbMessage,
   duckdbSchemas,
   duckdbSettings,
@@ -29,12 +30,13 @@ export async function postgresLoader(
   url: string | null,
   location: ExportLocation,
   variables: LoadRequest["variables"],
+  packageOf?: () => Promise<DuckDbPackage>,
 ): Promise<Outcome<Loader>> {
   const settings = (say: SayVariable): readonly string[] => [
     ...duckdbSettings(location, variables, say),
     FIELD_MACRO,
   ];
-  const opened = await openDuckDb(settings(asValue));
+  const opened = await openDuckDb(settings(asValue), packageOf);
   if (!opened.ok) return opened;
   const duckdb = opened.value;
   const client = url === null ? null : await connected(url);
@@ -82,7 +84,7 @@ async function scriptOf(
   const location = exportLocation(from, copied);
   const found = await duckdbExport(duckdb, copied, location, format);
   if (!found.ok) return found;
-  const { parts, files, folders } = found.value;
+  const { parts, files, folders, cut } = found.value;
   const schemas = format === "parquet" && parts.length === 1 ? duckdbSchemas(location) : null;
   const conflicts: string[] = [];
   for (const name of conflictingNames(copied, files))
@@ -91,10 +93,17 @@ async function scriptOf(
         (one) => one !== null,
       ),
     );
-  const notes = folderNotes(copied, folders, conflicts);
+  const notes = [...folderNotes(copied, folders, conflicts), ...cutNotes(copied, cut)];
   const script = postgresScript({ copied, parts, schemas, notes, builds: buildsOf(copied), grants });
   return succeeded({ ...script, parts });
 }
+
+const cutNotes = ({ relation }: CopiedRelation, cut: readonly string[]): readonly string[] =>
+  cut.length === 0
+    ? []
+    : [
+        `${relation.join(".")}: ${cut.join(", ")} has times as INT96, of which DuckDB reads microseconds: further digits, which Impala and Hive write, are cut off.`,
+      ];
 
 /** A script, with what is read to say why it failed. */
 interface PostgresRelation extends RelationScript {

@@ -139,6 +139,7 @@ const DUCKDB: TypeNames = {
     ...all("timestamp_s", timestamp(false, 0)),
     ...all("timestamp_ms", timestamp(false, 3)),
     ...all("timestamp_ns", timestamp(false, 9)),
+    ...all("time_ns", TIME),
     ...all("datetime, timestamp_us", timestamp(false, 6)),
     ...all("interval, bit, enum, time with time zone, timetz", TEXT),
   },
