@@ -32,6 +32,7 @@ export function rampSettings(variables: Variables) {
       perProject: variables.whole("RAMP_PROJECT_LIMIT", 600, { min: 1, max: 1_000_000 }),
       perAddress: variables.whole("RAMP_ADDRESS_LIMIT", 600, { min: 1, max: 1_000_000 }),
       failedLoginsPerAddress: variables.whole("RAMP_FAILED_LOGIN_LIMIT", 60, { min: 1, max: 1_000_000 }),
+      documentsPerAddress: variables.whole("RAMP_DOCUMENT_LIMIT", 300, { min: 1, max: 1_000_000 }),
     },
     /** Name servers of the names that projects choose; empty: the system's. */
     nameServers: variables.parsedList(

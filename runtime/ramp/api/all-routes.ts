@@ -1,4 +1,4 @@
-import { type ApiServices, authenticate } from "./authenticate.js";
+import { type ApiServices, authenticate, countDocument } from "./authenticate.js";
 import { handleRequest, type RampExchange, type RampRoute, readBodyText } from "./handle-request.js";
 import type { ApiRoute } from "./route.js";
 import { getProviders, getQuote, getRequirements, getSupportedCurrencies } from "./routes/payment-options.js";
@@ -89,14 +89,35 @@ export const ROUTES: readonly ApiRoute[] = [
 ];
 
 /** Every route of the service: endpoints, its own paths, hosted pages, the documentation. */
-export function rampRoutes({ pages }: ApiServices): readonly RampRoute[] {
+export function rampRoutes({ pages, ramp }: ApiServices): readonly RampRoute[] {
   const endpoints = ROUTES.map((route): RampRoute => ({
     ...route,
     isPage: false,
     handle: (exchange) => handleRequest(exchange, route),
   }));
   const documentation = pages.map((page): RampRoute => ({ ...page, access: "open", isPage: false }));
-  return [...endpoints, ...SYSTEM_PATHS, ...PAGE_PATHS, ...documentation];
+  const documents = [
+    system("/", () => jsonResponse(200, { status: "online", service: TITLE, docs: "/docs" })),
+    openApi(ramp.publicUrl),
+    ...documentation,
+  ];
+  return [...endpoints, ...SYSTEM_PATHS, ...PAGE_PATHS, ...documents.map(counted)];
+}
+
+/** A document: it has a limit by address, and costs no caller a request. */
+const counted = (route: RampRoute): RampRoute => ({
+  ...route,
+  handle: async (exchange) =>
+    (await countDocument(exchange.service, exchange.request)) ?? route.handle(exchange),
+});
+
+/** The same for everybody: rendered once, at its first request. */
+function openApi(publicUrl: string): RampRoute {
+  let rendered: RampAnswer | null = null;
+  return system(
+    "/openapi.json",
+    () => (rendered ??= jsonResponse(200, plainJson(openApiDocument(publicUrl, ROUTES)))),
+  );
 }
 
 const system = (path: string, handle: RampRoute["handle"]): RampRoute => ({
@@ -109,11 +130,7 @@ const system = (path: string, handle: RampRoute["handle"]): RampRoute => ({
 });
 
 const SYSTEM_PATHS: readonly RampRoute[] = [
-  system("/", () => jsonResponse(200, { status: "online", service: TITLE, docs: "/docs" })),
   system("/health", health),
-  system("/openapi.json", ({ service: { ramp } }) =>
-    jsonResponse(200, plainJson(openApiDocument(ramp.publicUrl, ROUTES))),
-  ),
   { ...system("/metrics", metrics), isForOperators: true },
 ];
 

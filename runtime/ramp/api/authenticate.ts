@@ -16,6 +16,8 @@ export interface RampLimits {
   /** Calls without credentials. */
   readonly perAddress: number;
   readonly failedLoginsPerAddress: number;
+  /** Documents and pages of the documentation. */
+  readonly documentsPerAddress: number;
 }
 
 /** What the paths of the app share. */
@@ -81,6 +83,10 @@ export async function countFailure(
   const address = networkOf(context.addressOf(request));
   return (await exceeded(context, `failed:${address}`, context.limits.failedLoginsPerAddress)) ?? error;
 }
+
+/** Counts a document against its address: null, or the error where the window is used up. */
+export const countDocument = (context: ApiServices, request: IncomingMessage): Promise<RampError | null> =>
+  exceeded(context, `document:${networkOf(context.addressOf(request))}`, context.limits.documentsPerAddress);
 
 async function exceeded({ rates }: ApiServices, name: string, limit: number): Promise<RampError | null> {
   const window = await rates.hit(name);

@@ -1,7 +1,6 @@
 /** Forwarded headers that a caller makes up, through every proxy that a template or a page configures. */
 import { spawn } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingHttpHeaders, request } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { startNginx, startVarnish } from "../response/edges.js";
@@ -9,24 +8,12 @@ import { publicRows } from "../response/public-rows.js";
 import { atEnd } from "../../support/at-end.js";
 import { sendRequest } from "../../support/http-client.js";
 import { needs, type Program, programPath } from "../../support/needs.js";
-import { freePort, listen } from "../../support/port.js";
+import { HOSTILE, startIngress } from "../../support/ingress.js";
+import { freePort } from "../../support/port.js";
 import { stopOf } from "../../support/processes.js";
 import { ownFolder } from "../../support/service.js";
 
 const TEMPLATES = join(import.meta.dirname, "../../../templates");
-
-const HOSTILE: readonly Readonly<Record<string, string>>[] = [
-  { "x-forwarded-prefix": "/evil" },
-  { "x-forwarded-prefix": "/evil/../..//evil.example" },
-  { "x-forwarded-host": "evil.example" },
-  { "x-forwarded-proto": "evil" },
-  { "x-forwarded-for": "127.0.0.1" },
-  { "x-forwarded-for": "127.0.0.1, evil" },
-  { forwarded: 'for=127.0.0.1;host=evil.example;proto="evil"' },
-  { host: "evil.example" },
-  { "x-original-url": "/metrics", "x-rewrite-url": "/metrics", "x-forwarded-path": "/evil" },
-  { "x-real-ip": "127.0.0.1", "true-client-ip": "127.0.0.1", "cf-connecting-ip": "127.0.0.1" },
-];
 
 interface Proxy {
   readonly programs: readonly Program[];
@@ -60,26 +47,6 @@ async function startTemplate(upstream: string): Promise<{ readonly url: string }
   return { url };
 }
 
-/** The least that an ingress does (templates/docker/kubernetes): it appends the caller's address, and passes everything else on. */
-async function startIngress(upstream: string): Promise<{ readonly url: string }> {
-  const { hostname, port } = new URL(upstream);
-  const server = createServer((incoming, response) => {
-    const known = incoming.headers["x-forwarded-for"];
-    const headers: IncomingHttpHeaders = {
-      ...incoming.headers,
-      "x-forwarded-for": [known, "192.0.2.1"].filter((each) => each !== undefined).join(", "),
-    };
-    const { method, url: path } = incoming;
-    incoming.pipe(
-      request({ hostname, port, method, path, headers, agent: false }, (reply) => {
-        response.writeHead(reply.statusCode ?? 502, reply.headers);
-        reply.pipe(response);
-      }),
-    );
-  });
-  return { url: `http://${await listen(server)}` };
-}
-
 /** What a template sets: without it addresses begin with the prefix that callers send. */
 function publicUrlIn(file: string): string {
   const [, url = ""] = /PUBLIC_URL, value: (\S+) /.exec(readFileSync(join(TEMPLATES, file), "utf8")) ?? [];
@@ -106,7 +73,7 @@ it("every template that has a proxy, or trusts one, is among those that are trie
       : "";
     return /TRUST_PROXY|proxy_pass|reverse_proxy|X-Forwarded/i.test(text);
   });
-  // The ramp's own are in tests/ramp/api.
+  // The ramp's own are in tests/ramp/api/forwarded-headers.test.ts.
   const own = files.filter((file) => !file.startsWith("docker/ramp/"));
   expect(own.sort()).toEqual(
     Object.keys(PROXIES)

@@ -5,6 +5,7 @@ import { errorsOf } from "../../../runtime/ramp/api/openapi.js";
 import { ROUTES } from "../../../runtime/ramp/api/all-routes.js";
 import { callbackHeaders } from "../../../runtime/ramp/providers/signature.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
+import { SERVER } from "../support/server.js";
 import { expectRefused, newCustomer, onramp, ownWorld, type Reply } from "../support/world.js";
 
 const world = await ownWorld();
@@ -204,7 +205,7 @@ describe("the service", () => {
 describe("limits", () => {
   it("are counted by customer, project and address apart, with Retry-After: no one uses up another's", async () => {
     const small = await ownWorld({
-      limits: { perProject: 8, failedLoginsPerAddress: 3, perAddress: 4, perCustomer: 3 },
+      limits: { ...SERVER.limits, perProject: 8, failedLoginsPerAddress: 3, perAddress: 4, perCustomer: 3 },
     });
     const [shop, free] = [await small.project(), await small.project()];
     const [busy, calm] = [await newCustomer(small, shop, "busy"), await newCustomer(small, shop, "calm")];
@@ -228,7 +229,13 @@ describe("limits", () => {
 
   it("do not hold signed callbacks of a provider, only forged ones", async () => {
     const small = await ownWorld({
-      limits: { perProject: 100, failedLoginsPerAddress: 3, perAddress: 2, perCustomer: 100 },
+      limits: {
+        ...SERVER.limits,
+        perProject: 100,
+        failedLoginsPerAddress: 3,
+        perAddress: 2,
+        perCustomer: 100,
+      },
     });
     const shop = await small.project();
     const { json: providers } = await small.call("GET", "/v1/providers", { auth: shop.basic });

@@ -47,6 +47,7 @@ describe.skipIf(!needs("schemathesis"))("the ramp's API", async () => {
       perCustomer: unlimited,
       perAddress: unlimited,
       failedLoginsPerAddress: unlimited,
+      documentsPerAddress: unlimited,
     },
   });
   const project = await world.project({ providers: ["sandbox-south"] });

@@ -17,6 +17,7 @@ export const SERVER = {
     perProject: 1_000_000,
     perAddress: 1_000_000,
     failedLoginsPerAddress: 1_000_000,
+    documentsPerAddress: 1_000_000,
   },
 };
 
