@@ -102,7 +102,8 @@ export function resolve(
   if (isHttpError(own)) return own;
   const fields = withOperators(endpoint, question.fields);
   if (isHttpError(fields)) return fields;
-  const asked = { ...question, fields, own };
+  const { format } = question;
+  const asked = { fields, format, own };
   const { aggregate } = endpoint.spec;
   if (aggregate === undefined || !asksGroups(endpoint.spec, fields))
     return queryOf(gateway, endpoint, caller, asked, readParameters(endpoint, fields, question.source));
@@ -116,7 +117,7 @@ function queryOf(
   gateway: Gateway,
   endpoint: ServedEndpoint,
   caller: Caller,
-  { fields, format, own }: Question & { readonly own: Condition | null },
+  { fields, format, own }: Omit<Question, "source"> & { readonly own: Condition | null },
   selection: Result<Selection>,
 ): Result<ResolvedQuery> {
   if (isHttpError(selection)) return selection;

@@ -15,10 +15,12 @@ import {
   DatabaseUnreachable,
   QueryAbandoned,
   SourceFailed,
+  type QueryColumns,
   type QueryContext,
   TooManyDigits,
   TooManyRows,
   ValueRefused,
+  type Warehouse,
 } from "../warehouse/warehouse.js";
 import type { Gateway } from "./gateway.js";
 
@@ -109,26 +111,26 @@ const DATES: ReadonlySet<ValueKind> = new Set(["date", "date-time"]);
 
 /** The query, checked against the columns of its relation. Nothing is refused by columns that may have changed since they were looked up. */
 async function prepare(
-  gateway: Gateway,
+  { warehouse }: Gateway,
   query: ResolvedQuery,
   version: DataVersion | null,
 ): Promise<Result<ResolvedQuery>> {
   const { keyset, conditions } = query.selection;
   if (keyset === undefined && conditions.length === 0) return query;
-  const checked = await check(gateway, query, version);
+  const id = version?.id ?? null;
+  const checked = check(warehouse, query, await warehouse.columnsOf(query, id));
   if (!isHttpError(checked)) return checked;
-  gateway.warehouse.expireColumns(query);
-  return check(gateway, query, version);
+  warehouse.expireColumns(query);
+  return check(warehouse, query, await warehouse.columnsOf(query, id));
 }
 
-async function check(
-  { warehouse }: Gateway,
+function check(
+  warehouse: Warehouse,
   query: ResolvedQuery,
-  version: DataVersion | null,
-): Promise<Result<ResolvedQuery>> {
+  { columns, filtered }: QueryColumns,
+): Result<ResolvedQuery> {
   const { selection } = query;
   const { keyset, conditions } = selection;
-  const { columns, filtered } = await warehouse.columnsOf(query, version?.id ?? null);
   for (const compared of filtered) {
     const error = warehouse.check(conditions, compared);
     if (error) return conditionError(error);

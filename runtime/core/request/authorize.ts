@@ -114,16 +114,14 @@ function keyOf(
   return httpError("expiredKey", { at: new Date(expiresAt).toISOString() });
 }
 
-interface SentKeys {
+/** The keys in `X-API-Key` and `Authorization: Bearer`. Other schemes are not ours. */
+function sentKeys({ headers }: RequestSource): {
   readonly apiKey: string | undefined;
   readonly bearer: string | undefined;
-}
-
-/** The keys in `X-API-Key` and `Authorization: Bearer`. Other schemes are not ours. */
-function sentKeys({ headers }: RequestSource): SentKeys {
-  const bearer = /^Bearer +(.+)$/i.exec(headers.authorization ?? "")?.[1]?.trim();
-  const apiKey = [headers["x-api-key"]].flat().join(", ");
-  return { apiKey: apiKey || undefined, bearer: bearer || undefined };
+} {
+  const { authorization, "x-api-key": apiKey } = headers;
+  const bearer = authorization === undefined ? null : /^Bearer +(.+)$/i.exec(authorization);
+  return { apiKey: String(apiKey ?? "") || undefined, bearer: bearer?.[1]?.trim() || undefined };
 }
 
 /** Whether a token in `Authorization` is a key of this server or of its issuer: a gateway in front adds tokens of its own. */
