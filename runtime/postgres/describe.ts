@@ -76,9 +76,9 @@ const described = (id: Sql): Sql => sql`pg_catalog.json_strip_nulls(pg_catalog.j
       'moneyScale', pg_catalog.scale(0::pg_catalog.money::pg_catalog.numeric),
       'columns', (SELECT pg_catalog.json_agg(${COLUMN_OF_A} ORDER BY a.attnum) FROM attributes a),
       'types', (SELECT pg_catalog.json_agg(${TYPE_OF_B}) FROM parts JOIN pg_catalog.pg_type b ON b.oid ${IS} parts.oid)
-    ))::pg_catalog.text AS relation`;
+    ))::pg_catalog.text`;
 
-/** One row for a relation, none where it does not exist: a text that `describedRelation` reads. */
+/** One row, with null where the relation does not exist: a text that `describedRelation` reads. */
 export function describe([schema, name]: Relation): Statement {
   const body = sql`WITH RECURSIVE relation AS (
       SELECT c.oid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid ${IS} c.relnamespace
@@ -86,7 +86,7 @@ export function describe([schema, name]: Relation): Statement {
     attributes AS (
       SELECT a.* FROM relation JOIN pg_catalog.pg_attribute a ON a.attrelid ${IS} relation.oid WHERE ${IS_COLUMN}),
     ${RANGES}, ${PARTS}
-    SELECT ${described(sql`relation.oid::pg_catalog.text`)} FROM relation`;
+    SELECT (SELECT ${described(sql`relation.oid::pg_catalog.text`)} FROM relation)`;
   return statement(plan(body, placeholder), undefined);
 }
 

@@ -57,7 +57,7 @@ import { describe, describedRelation, describeSelect } from "./describe.js";
 import { loadComments, relationLoads } from "./loads.js";
 import { PreparedColumns, preparedOf } from "./prepared-columns.js";
 import { aggregateColumns, selectAggregate, selectRows } from "./select.js";
-import type { StatementLimits } from "./statements.js";
+import { preparedStatement, type StatementLimits } from "./statements.js";
 import { fieldsOf } from "./rows.js";
 import type { Reader } from "./run.js";
 import { sleep } from "../core/model/timer.js";
@@ -131,7 +131,6 @@ class PostgresEngine extends BaseEngine {
         statement,
         query: { ...storable, selection: { ...selection, page: null } },
         columns: result,
-        fields: statement.fields,
         context,
       };
       return this.#read(page, makeWriter);
@@ -153,7 +152,7 @@ class PostgresEngine extends BaseEngine {
     const { selection, format } = query;
     const prepared = preparedOf(servedOf(columns, selection.columns));
     const statement = selectRows(query, columns, selection);
-    const page = { statement, query, columns: prepared.columns, fields: statement.fields, context };
+    const page = { statement, query, columns: prepared.columns, context };
     const makeWriter = writerOf(prepared, format);
     return makeWriter instanceof Promise
       ? makeWriter.then((made) => this.#readPage(page, made))
@@ -175,7 +174,8 @@ class PostgresEngine extends BaseEngine {
       const reader = new PageReader(page, { makeWriter, resources, resolve, reject });
       const queued = { caller, isStillNeeded, relation: query.relation };
       const limits = { timeoutMs: query.timeoutMs, isStillNeeded };
-      this.#pool.run({ statement, queued, limits, reader, ...(isStream && { isStream }) });
+      const { prepared } = statement.planned;
+      this.#pool.run({ statement, prepared, queued, limits, reader, isStream });
     });
   }
 
@@ -199,8 +199,9 @@ class PostgresEngine extends BaseEngine {
   #oneText(statement: Statement): Promise<string | null> {
     const queued = { ...LOOK_UP, relation: COLUMNS };
     const limits: StatementLimits = { timeoutMs: 0, isStillNeeded: LOOK_UP.isStillNeeded };
+    const prepared = preparedStatement(statement.text);
     return new Promise((resolve, reject) => {
-      this.#pool.run({ statement, queued, limits, reader: new OneText(resolve, reject) });
+      this.#pool.run({ statement, prepared, queued, limits, reader: new OneText(resolve, reject) });
     });
   }
 
@@ -277,13 +278,13 @@ function retryConflicts<T>(timeLimitMs: number, context: QueryContext, run: () =
   return attempt(FIRST_PAUSE_MS);
 }
 
-/** Reads a statement of one row with one field; null without a row. */
+/** Reads a statement of one row with one field. Without a row it fails: what was not answered is not taken for null. */
 class OneText implements Reader {
   readonly mayBeLong = false;
   readonly formats = fieldFormats([]);
   readonly #resolve: (text: string | null) => void;
   readonly #reject: (error: Error) => void;
-  #text: string | null = null;
+  #text: string | null | undefined;
 
   constructor(resolve: (text: string | null) => void, reject: (error: Error) => void) {
     this.#resolve = resolve;
@@ -291,7 +292,7 @@ class OneText implements Reader {
   }
 
   begin(): void {
-    this.#text = null;
+    this.#text = undefined;
   }
 
   row(frame: Buffer, offset: number): void {
@@ -299,8 +300,8 @@ class OneText implements Reader {
   }
 
   end(error: Error | null): void {
-    if (error) this.#reject(error);
-    else this.#resolve(this.#text);
+    if (this.#text !== undefined && error === null) this.#resolve(this.#text);
+    else this.#reject(error ?? new Error("PostgreSQL has answered a look-up without a row."));
   }
 }
 

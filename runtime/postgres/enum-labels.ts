@@ -15,14 +15,12 @@ const INVALID_TIME = "22007";
  * A value is sent as of its enum, so that an index finds it, and PostgreSQL refuses a text that is no label. The query then
  * runs again with those of its values that are labels now; the others equal no row.
  */
-export async function withLabels<Query extends ResolvedQuery, T>(
+export function withLabels<Query extends ResolvedQuery, T>(
   query: Query,
   run: (query: Query) => Promise<T>,
   oneText: (statement: Statement) => Promise<string | null>,
 ): Promise<T> {
-  try {
-    return await run(query);
-  } catch (error) {
+  return run(query).catch(async (error: unknown) => {
     const { selection } = query;
     const { code } = error as { readonly code?: unknown };
     const values = selection.conditions.flatMap(({ value }) => value);
@@ -31,7 +29,7 @@ export async function withLabels<Query extends ResolvedQuery, T>(
     const labels = (await oneText(labelsAmong(values))) ?? "[]";
     const known = new Set((JSON.parse(labels) as readonly unknown[]).map((label) => JSON.stringify(label)));
     return run({ ...query, selection: { ...selection, labels: known } });
-  }
+  });
 }
 
 /** PostgreSQL before 17 has no infinite intervals. */

@@ -13,12 +13,11 @@ import {
   type Rows,
   type StreamEnd,
 } from "../core/warehouse/warehouse.js";
-import type { Statement } from "../core/warehouse/sql.js";
 import type { Reader, Run } from "./run.js";
 import { checkFields, type DescribedField } from "./columns.js";
-import type { PreparedColumns } from "./prepared-columns.js";
+import type { PreparedColumns, RowFields } from "./prepared-columns.js";
 import { fieldsOf, type RowWriter, TextWriter } from "./rows.js";
-import type { RowFields } from "./prepared-columns.js";
+import type { RowsStatement } from "./select.js";
 import { type PooledBytes, type SpoolBudget, SpooledRows } from "../core/warehouse/spool.js";
 
 /** Makes the writer of one result. */
@@ -54,10 +53,9 @@ export class NoStreamPlace extends Error {
 
 /** A page to read. */
 export interface QueriedPage {
-  readonly statement: Statement;
+  readonly statement: RowsStatement;
   readonly query: ResolvedQuery;
   readonly columns: ResultColumns;
-  readonly fields: RowFields;
   readonly context: QueryContext;
   readonly isStream?: boolean;
 }
@@ -83,6 +81,7 @@ export class PageReader implements Reader {
   readonly mayBeLong: boolean;
   readonly formats: Buffer;
   readonly #page: QueriedPage;
+  readonly #fields: RowFields;
   readonly #options: ReaderOptions;
   readonly #limit: number;
   readonly #startedAt = performance.now();
@@ -98,7 +97,8 @@ export class PageReader implements Reader {
     this.#options = options;
     this.#limit = page.query.selection.page?.limit ?? Infinity;
     this.mayBeLong = this.#limit > SHORT_ROWS;
-    this.formats = page.fields.formats;
+    this.#fields = page.statement.planned.fields;
+    this.formats = this.#fields.formats;
   }
 
   begin(running: Run): void {
@@ -109,7 +109,7 @@ export class PageReader implements Reader {
   }
 
   checkFields(fields: readonly DescribedField[]): void {
-    checkFields(this.#page.fields.expected, fields);
+    checkFields(this.#fields.expected, fields);
   }
 
   row(frame: Buffer, offset: number): void {
@@ -138,12 +138,12 @@ export class PageReader implements Reader {
 
   /** The statement is not of the text that was sent if it has other fields. */
   #checkFields(frame: Buffer, offset: number): void {
-    if (frame.readInt16BE(offset - 2) !== this.#page.fields.count)
+    if (frame.readInt16BE(offset - 2) !== this.#fields.count)
       throw new Error("PostgreSQL sent a row with other fields than were asked for.");
   }
 
   #keyIn(frame: Buffer, offset: number): KeyValues | null {
-    const { count, keys } = this.#page.fields;
+    const { count, keys } = this.#fields;
     if (keys === null) return null;
     const found = fieldsOf(frame, offset, count);
     return keys.map(({ position, text }) => {
@@ -162,7 +162,7 @@ export class PageReader implements Reader {
   }
 
   #overflow(): void {
-    const { query, columns, fields } = this.#page;
+    const { query, columns } = this.#page;
     const { resources, resolve } = this.#options;
     const running = this.#running as Run;
     if (!running.becomeStream()) {
@@ -172,15 +172,15 @@ export class PageReader implements Reader {
       return;
     }
     resources.open.add(running);
-    this.#stream = new PausingRows(running, resources.budget, fields.keys !== null);
+    this.#stream = new PausingRows(running, resources.budget, this.#fields.keys !== null);
     this.#stream.store((this.#writer as RowWriter).take());
     // The key of the next page precedes the rows: such a page is in the spool before it is sent.
-    if (fields.keys === null || query.selection.page === null)
+    if (this.#fields.keys === null || query.selection.page === null)
       resolve({ kind: "stream", columns, chunks: this.#stream });
   }
 
   #endStream(stream: PausingRows, error: Error | null): void {
-    const { columns, fields } = this.#page;
+    const { columns } = this.#page;
     const { resources, resolve, reject } = this.#options;
     const running = this.#running as Run;
     resources.open.delete(running);
@@ -189,7 +189,7 @@ export class PageReader implements Reader {
     void stream
       .end(error, () => (this.#writer as RowWriter).end(), end)
       .then((failure) => {
-        if (fields.keys === null) return;
+        if (this.#fields.keys === null) return;
         if (failure === null) return resolve({ kind: "stream", columns, chunks: stream, next: this.#next });
         void stream.return();
         reject(failure);

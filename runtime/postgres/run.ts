@@ -3,7 +3,6 @@ import type { Statement } from "../core/warehouse/sql.js";
 import type { Connection } from "./connect.js";
 import {
   type PreparedStatement,
-  preparedStatement,
   type StatementLimits,
   type StatementSink,
   type WireQuery,
@@ -20,11 +19,13 @@ export interface Reader extends StatementSink {
 /** A statement that waits for a connection, or runs. */
 export interface PoolQuery {
   readonly statement: Statement;
+  /** Null: it is run without being prepared. */
+  readonly prepared: PreparedStatement | null;
   readonly queued: QueuedQuery;
   readonly limits: StatementLimits;
   readonly reader: Reader;
   /** Whether it waits for the place of a stream. */
-  readonly isStream?: boolean;
+  readonly isStream?: boolean | undefined;
 }
 
 /** A run of a query on a connection. */
@@ -51,7 +52,7 @@ export class Run implements WireQuery {
     this.statement = query.statement;
     this.limits = query.limits;
     this.sink = query.reader;
-    this.prepared = preparedStatement(query.statement.text);
+    this.prepared = query.prepared;
     this.#isStream = query.isStream === true;
   }
 

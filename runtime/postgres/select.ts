@@ -5,7 +5,7 @@ import type { Relation, SortKey } from "../core/model/endpoint.js";
 import type { Page, Selection } from "../core/model/query.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import { columnValue, placeholder, showsType, sortKeyOf, typeField, typesOf } from "./columns.js";
-import { hiddenKeys, PreparedColumns, preparedOf, type RowFields } from "./prepared-columns.js";
+import { hiddenKeys, PlannedRows, PreparedColumns, preparedOf, type RowFields } from "./prepared-columns.js";
 import { variantOf, where } from "./filters.js";
 import { rangesAfter } from "./keyset.js";
 import { aggregateName } from "./names.js";
@@ -31,9 +31,9 @@ type StatementUse = "rows" | `aggregate ${string}`;
 /** What rows are selected from. */
 export type RowsFrom = Pick<EngineQuery, "relation" | "from" | "read" | "route">;
 
-/** A statement with the fields of its rows. */
+/** A statement with what it was made of. */
 export interface RowsStatement extends Statement {
-  readonly fields: RowFields;
+  readonly planned: PlannedRows;
 }
 
 /** The statement, from the plan of its form, which is all of the selection except the values. */
@@ -52,9 +52,9 @@ function planned(
   const made = prepared.plan(form, () => {
     const { body, fields } = make({ relation, from, read, columns, served, selection });
     const text = sql`${body} ${typesOf(fields.expected)}${routeComment(route)}`;
-    return { plan: plan(text, placeholder), fields };
+    return new PlannedRows(plan(text, placeholder), fields);
   });
-  return Object.assign(statement(made.plan, selection), { fields: made.fields });
+  return Object.assign(statement(made.plan, selection), { planned: made });
 }
 
 interface PlannedSelect {

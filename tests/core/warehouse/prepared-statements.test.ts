@@ -6,6 +6,7 @@ import { fieldsOf } from "../../../runtime/postgres/rows.js";
 import type { Reader } from "../../../runtime/postgres/run.js";
 import { QueryAbandoned, QueryTimeout } from "../../../runtime/core/warehouse/warehouse.js";
 import { bind, type BindValue, plan, type Sql, sql, statement } from "../../../runtime/core/warehouse/sql.js";
+import { preparedStatement } from "../../../runtime/postgres/statements.js";
 import { SessionSetup } from "../../../runtime/postgres/session.js";
 import { atEnd } from "../../support/at-end.js";
 import { databaseUrl, query } from "../../support/database.js";
@@ -62,7 +63,14 @@ function ask(
       row: (frame, offset) => rows.push(fieldsOf(frame, offset, 2).map((field) => field?.toString() ?? null)),
       end: (error) => (error ? reject(error) : resolve(rows)),
     };
-    pool.run({ statement: statement(text, given), queued, limits: { timeoutMs: 0, isStillNeeded }, reader });
+    const limits = { timeoutMs: 0, isStillNeeded };
+    pool.run({
+      statement: statement(text, given),
+      prepared: preparedStatement(text.text),
+      queued,
+      limits,
+      reader,
+    });
   });
 }
 
