@@ -5,7 +5,7 @@ import { isUuid } from "../../database/id.js";
 import type { PageRequest } from "../../database/ramp-database.js";
 import { OF_PROJECT, type ProjectTransaction } from "../../database/transaction.js";
 import { replayEvent } from "../../webhooks/endpoints.js";
-import { listResponse } from "../intent-view.js";
+import { listResponse, MAX_PAGE_BYTES } from "../intent-view.js";
 import { EmptyBody, EventsQuery } from "../request-schemas.js";
 import { DeliveryView, EventView } from "../response-schemas.js";
 import { idempotentRoute, route } from "../route.js";
@@ -24,7 +24,7 @@ function eventView({ id, body }: StoredEvent): JsonText {
 
 /**
  * Events by sequence number, which grows in the order of the commits: who goes on from the last event it has seen misses none
- * (webhooks/events.ts). One more than `limit` when there are more; null: `startingAfter` names none.
+ * (webhooks/events.ts). One more than the page has when there are more; null: `startingAfter` names none.
  */
 async function listEvents(
   tx: ProjectTransaction,
@@ -35,9 +35,12 @@ async function listEvents(
   if (startingAfter !== null && after === null) return null;
   const [later, direction] = order === "asc" ? [">", "ASC"] : ["<", "DESC"];
   return tx.rows<StoredEvent>(
-    `SELECT id, body FROM ramp.events WHERE ${OF_PROJECT} AND ($1::bigint IS NULL OR sequence ${later} $1)
-       AND ($2::text IS NULL OR type = $2) ORDER BY sequence ${direction} LIMIT $3`,
-    [after, type ?? null, limit + 1],
+    `SELECT id, body FROM (
+       SELECT id, body, sequence, sum(octet_length(body)) OVER (ORDER BY sequence ${direction}) - octet_length(body) AS before
+         FROM (SELECT id, body, sequence FROM ramp.events WHERE ${OF_PROJECT} AND ($1::bigint IS NULL OR sequence ${later} $1)
+           AND ($2::text IS NULL OR type = $2) ORDER BY sequence ${direction} LIMIT $3) found
+       ) page WHERE before < $4 ORDER BY sequence ${direction}`,
+    [after, type ?? null, limit + 1, MAX_PAGE_BYTES],
   );
 }
 

@@ -157,7 +157,7 @@ export const getProjectIntents = route("project", {
   path: "/v1/intents",
   summary: "List the project's intents, newest first",
   description:
-    "By the time of their creation: `createdSince`, `createdUntil`, `order`. With `updatedSince`, poll for changes: intents whose status, transaction or requirements changed at or after a time, in the order of their last changes. Keep the highest `updatedAt` that you have seen: the next poll from it misses none. Follow the `Link` to more; `starting_after` is for lists without `updatedSince`.",
+    "By the time of their creation: `createdSince`, `createdUntil`, `order`. With `updatedSince`, poll for changes: intents whose status, transaction or requirements changed at or after a time, in the order of their last changes. Keep the highest `updatedAt` that you have seen: the next poll from it misses none. Follow the `Link` to more: a page of a list ends at 1 MiB too; `starting_after` is for lists without `updatedSince`.",
   query: ProjectIntentsQuery,
   response: { status: 200, schema: listOf(named("ProjectIntent")), description: "Intents." },
   errors: [],
