@@ -2,8 +2,11 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { ON_BOTH_ENGINES } from "./support/on-both-engines.js";
 import { needs } from "./support/needs.js";
+import { filesOf, type TestSet } from "./support/test-sets.js";
 
 const source = (file: string): string => fileURLToPath(new URL(`../${file}`, import.meta.url));
+
+const files = filesOf((process.env["TEST_SET"] ?? "all") as TestSet);
 
 export default defineConfig({
   resolve: {
@@ -21,13 +24,17 @@ export default defineConfig({
   test: {
     root: source("."),
     projects: [
-      { extends: true, test: { name: "postgres", include: ["tests/**/*.test.ts"] } },
+      { extends: true, test: { name: "postgres", include: [...files] } },
       // The same suites on the other engine.
       ...(needs("libchdb.so", "python3")
         ? [
             {
               extends: true as const,
-              test: { name: "clickhouse", include: [...ON_BOTH_ENGINES], env: { TEST_ENGINE: "clickhouse" } },
+              test: {
+                name: "clickhouse",
+                include: ON_BOTH_ENGINES.filter((file) => files.includes(file)),
+                env: { TEST_ENGINE: "clickhouse" },
+              },
             },
           ]
         : []),

@@ -1,0 +1,141 @@
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { needs } from "./needs.js";
+import { ON_BOTH_ENGINES } from "./on-both-engines.js";
+
+/** `npm test` runs the quick ones, `npm run test:rest` the rest, `npm run test:all` both. */
+export type TestSet = "quick" | "rest" | "all";
+
+/** Test files of a folder; the folder itself, with all below it, where none is named. */
+const within = (folder: string, ...names: readonly string[]): readonly string[] =>
+  names.length === 0 ? [`tests/${folder}/`] : names.map((name) => `tests/${folder}/${name}.test.ts`);
+
+/** What `npm test` leaves to the rest, by the reason: each of these files takes seconds of a processor, together they take most of the time. */
+export const REST: Readonly<Record<string, readonly string[]>> = {
+  "drive a browser": [
+    ...within("pages/explorer", "changes", "charts", "envelope", "explorer", "grouping", "many", "samples"),
+    ...within("pages/explorer", "start", "states", "table", "trouble"),
+    ...within("pages", "guide", "pages", "prototype-names"),
+    ...within("ramp/hosted-pages", "pages"),
+    ...within("readme", "site"),
+  ],
+  "run dbt or MetricFlow": [...within("dbt"), ...within("metrics/metricflow")],
+  "follow the pages' commands, or install the packages and use them": [
+    ...within("readme", "commands", "how-to", "traces"),
+    ...within("packaging", "install"),
+    ...within("end-to-end", "generated-clients", "typed-client"),
+    ...within("ramp/api", "clients"),
+    ...within("starter", "copies"),
+  ],
+  "run the templates' pipelines and dashboards": [
+    ...within("ci-templates", "pull-request", "runs", "schema"),
+    ...within("packaging", "monitoring"),
+    ...within("server/operations", "prometheus"),
+  ],
+  "start commands and servers as processes, and stop, freeze or replace them": [
+    ...within("server/operations", "served", "who-costs-what"),
+    ...within("server/operations/workers"),
+    ...within("server/release", "adapter", "copies", "damaged-folder", "damaged-installation"),
+    ...within("watch", "config", "guard", "refresh", "serve-run-results", "watch-command"),
+    ...within("postgres", "connections", "lost-connections", "outage"),
+    ...within("postgres/embedded"),
+    ...within("clickhouse", "changes-under-traffic", "errors-behind", "faults"),
+    ...within("core/handler", "errors-behind", "replica"),
+    ...within("core/request", "running-server", "unknown-keys"),
+    ...within("core/response", "answers"),
+    ...within("core/warehouse", "fairness"),
+    ...within("end-to-end", "secrets"),
+    ...within("ddl", "at-once", "cluster", "while-served"),
+    ...within("ramp/core", "secrets-in-logs"),
+    ...within("ramp/database", "backup", "database-restart"),
+    ...within("ramp/intents", "crash"),
+    ...within("ramp/operator", "commands"),
+    ...within("commands", "purge"),
+  ],
+  "need a further server: a proxy, a pooler, Redis, a store of files, an identity provider": [
+    ...within("artifacts", "contract", "served", "watch"),
+    ...within("core/http", "forwarded-headers", "nginx", "public-address"),
+    ...within("core/request/rate-limit", "outage", "processes", "redis-store"),
+    ...within("core/response", "shared-caches"),
+    ...within("postgres", "pgbouncer"),
+    ...within("ddl", "load", "stores"),
+    ...within("ramp/sign-in", "identity-providers", "issuers"),
+  ],
+  "compare thousands of answers with a second program, or change data at random": [
+    ...within("diff/oracle"),
+    ...within("core/warehouse", "against-sql", "row-formats", "rows-as-bytes"),
+    ...within("core/response", "cursors-while-rebuilt", "python-readers", "random-changes", "tables"),
+    ...within("core/request", "costly-requests", "injection"),
+    ...within("core/handler", "properties", "schemathesis"),
+    ...within(
+      "clickhouse",
+      "against-postgres",
+      "every-setting",
+      "random-changes",
+      "random-relations",
+      "settings",
+    ),
+    ...within("commands", "prototype-names"),
+    ...within("postgres", "changed-columns", "every-setting", "every-type", "random-changes"),
+    ...within("ddl", "exact-files", "random-files", "writers"),
+    ...within("verify", "aggregates"),
+    ...within("server/mcp", "conformance"),
+    ...within("ramp/api", "schemathesis"),
+    ...within("ramp/providers/conformance"),
+    ...within("ramp/simulation"),
+  ],
+  "measure memory, or hold thousands of connections": [
+    ...within("core/http", "crowds", "file-descriptors", "floods", "slow-readers", "ten-thousand"),
+    ...within(
+      "core/response",
+      "freed-memory",
+      "paused-readers",
+      "response-memory",
+      "stream-limits",
+      "streaming",
+    ),
+  ],
+  "walk the ramp's payments from end to end, each in a database of its own": [
+    ...within("ramp/intents", "joint", "many-projects"),
+    ...within("ramp/operator", "operators"),
+    ...within("ramp/sandbox", "magic-amounts"),
+    ...within("ramp/webhooks", "feed"),
+  ],
+};
+
+const tests = fileURLToPath(new URL("..", import.meta.url));
+
+const TEST_FILES: readonly string[] = readdirSync(tests, { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".test.ts"))
+  .map((file) => `tests/${file.replaceAll("\\", "/")}`)
+  .sort();
+
+/** Test files that some of REST's paths name. */
+export function namedBy(paths: readonly string[]): readonly string[] {
+  const isNamed = (file: string) => (path: string) =>
+    path.endsWith("/") ? file.startsWith(path) : file === path;
+  return TEST_FILES.filter((file) => paths.some(isNamed(file)));
+}
+
+/** Test files of a set. */
+export function filesOf(set: TestSet): readonly string[] {
+  if (set === "all") return TEST_FILES;
+  const rest = new Set(namedBy(Object.values(REST).flat()));
+  return TEST_FILES.filter((file) => rest.has(file) === (set === "rest"));
+}
+
+/** What a run of a set ends with: what ran, and what it left out. */
+export function summaryOf(set: TestSet, hasClickhouse = needs("libchdb.so", "python3")): string {
+  const files = filesOf(set);
+  const twice = files.filter((file) => ON_BOTH_ENGINES.includes(file)).length;
+  const onClickhouse = hasClickhouse
+    ? `${String(twice)} of them on ClickHouse too`
+    : "none on ClickHouse, which is not installed";
+  const ran = `Ran ${String(files.length)} of ${String(TEST_FILES.length)} test files, ${onClickhouse}.`;
+  if (set !== "quick") return ran;
+  const reasons = Object.entries(REST).map(
+    ([reason, paths]) => `${String(namedBy(paths).length).padStart(4)} that ${reason}`,
+  );
+  const left = TEST_FILES.length - files.length;
+  return [ran, `\`npm run test:all\` adds ${String(left)}:`, ...reasons].join("\n");
+}
