@@ -47,17 +47,21 @@ export function memberText(json: string, name: string): JsonText | null {
   return range && new JsonText(json.slice(range.start, range.end).trim());
 }
 
+/** Whether a number is beyond those of JavaScript, or so small that it is 0 there. */
+export function isOutOfRange(token: string): boolean {
+  const isLost = Number(token) === 0 && /[1-9]/.test(token.split(/e/i)[0] ?? "");
+  return !Number.isFinite(Number(token)) || isLost;
+}
+
 /** What is wrong with the numbers of a JSON object, or null. Those of the member `exact` may have any number of digits. */
 export function numberProblem(json: string, exact: string): string | null {
   const range = memberRange(json, exact);
   for (const { 0: token, index } of json.matchAll(TOKEN)) {
     if (!isNumber(token)) continue;
-    const number = Number(token);
-    const isLost = number === 0 && /[1-9]/.test(token.split(/e/i)[0] ?? "");
-    if (!Number.isFinite(number) || isLost)
+    if (isOutOfRange(token))
       return `holds the number ${token.slice(0, 40)}, which is out of range`;
     const isExact = range !== null && index >= range.start && index < range.end;
-    if (!isExact && !new Big(token).eq(String(number)))
+    if (!isExact && !new Big(token).eq(String(Number(token))))
       return `holds the number ${token.slice(0, 40)}, which has too many digits: send it as a string`;
   }
   return null;

@@ -160,8 +160,8 @@ function endView(shown: PageContext, outcome: StageOutcome): PageView {
     ${
       url === null
         ? html`<p>You can close this page.</p>`
-        : html`<p>In a moment you are taken back to ${url.host}.</p>
-            <a class="button" href="${url.href}">Go back now</a>`
+        : html`<p>In a moment you are taken back to ${new URL(url).host}.</p>
+            <a class="button" href="${url}">Go back now</a>`
     }
     ${outcome === "DISMISSED" ? html`<form method="get"><button class="quiet">Return to the payment</button></form>` : null}`;
   return { title, content };

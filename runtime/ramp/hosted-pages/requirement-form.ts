@@ -1,4 +1,5 @@
 import { type Html, html } from "./layout.js";
+import { isOutOfRange, JsonText } from "../core/exact-json.js";
 import { isStorable, providerViolations, type Violation } from "../core/json-schema.js";
 import { schemaProblem } from "../core/provider-schema.js";
 
@@ -10,7 +11,7 @@ interface Choice {
 }
 
 /** `choice` is one of `choices`; the others are types of `input`. */
-type FieldKind = "text" | "date" | "email" | "url" | "tel" | "number" | "checkbox" | "choice";
+type FieldKind = "text" | "date" | "email" | "url" | "tel" | "number" | "integer" | "checkbox" | "choice";
 
 /** One field of a requirement's form. */
 interface FormField {
@@ -52,7 +53,7 @@ const KINDS: ReadonlyMap<unknown, FieldKind> = new Map([
   ["phone", "tel"],
   ["string", "text"],
   ["number", "number"],
-  ["integer", "number"],
+  ["integer", "integer"],
   ["boolean", "checkbox"],
 ]);
 
@@ -94,17 +95,26 @@ export function humanize(name: string): string {
 /** What a browser sent for a form, by field name, as it was typed. */
 export type FormInput = ReadonlyMap<string, string>;
 
-/** What was filled in, as the schema has it; an empty field is one that is not there. */
+/** What was filled in, as the schema has it; an empty field is one that is not there. Numbers have the digits that were typed. */
 export function valuesOf(fields: readonly FormField[], typed: FormInput): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     fields.flatMap(({ name, kind }): [string, unknown][] => {
       const text = (typed.get(name) ?? "").trim();
       if (kind === "checkbox") return [[name, text !== ""]];
       if (text === "") return [];
-      return [[name, kind === "number" && Number.isFinite(Number(text)) ? Number(text) : text]];
+      return [[name, isNumber(kind, text) ? new JsonText(text) : text]];
     }),
   );
 }
+
+/** Numbers as JSON has them: what a provider would get of others is not what the customer typed. */
+const NUMBERS: Partial<Readonly<Record<FieldKind, { readonly pattern: RegExp; readonly words: string }>>> = {
+  number: { pattern: /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/, words: "a number such as 1234.5, without spaces or commas" },
+  integer: { pattern: /^-?(0|[1-9]\d*)(\.0+)?$/, words: "a whole number such as 1234, without spaces or commas" },
+};
+
+const isNumber = (kind: FieldKind, text: string): boolean =>
+  NUMBERS[kind]?.pattern.test(text) === true && !isOutOfRange(text);
 
 /** What is wrong with a form, by field name; the empty name stands for the form as a whole. */
 export type FormErrors = ReadonlyMap<string, string>;
@@ -116,14 +126,20 @@ export function errorsOf(
 ): FormErrors {
   const errors = new Map<string, string>();
   for (const field of fields) if (isMissing(field, values)) errors.set(field.name, missing(field));
-  if (!isStorable(values)) errors.set("", "The form holds characters that cannot be used.");
+  for (const { name, label, kind } of fields)
+    if (NUMBERS[kind] && typeof values[name] === "string")
+      errors.set(name, `${label} must be ${NUMBERS[kind].words}.`);
+  const plain = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, plainOf(value)]));
+  if (!isStorable(plain)) errors.set("", "The form holds characters that cannot be used.");
   if (errors.size > 0) return errors;
-  for (const { path, message } of schemaViolations(form, values)) {
+  for (const { path, message } of schemaViolations(form, plain)) {
     const field = fields.find(({ name }) => path === `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`);
     errors.set(field?.name ?? "", field ? complaint(field, message) : "The form is not complete.");
   }
   return errors;
 }
+
+const plainOf = (value: unknown): unknown => (value instanceof JsonText ? Number(value.text) : value);
 
 function isMissing(
   { name, isRequired, kind }: FormField,
@@ -236,7 +252,7 @@ function fieldView(field: FormField, at: number, { typed, errors }: FormState): 
       >${notes}
     </div>`;
   const complete = AUTOCOMPLETE.get(field.name);
-  const type = kind === "number" ? html`type="text" inputmode="decimal"` : html`type="${kind}"`;
+  const type = NUMBERS[kind] ? html`type="text" inputmode="decimal"` : html`type="${kind}"`;
   return html`<div class="field">
     <label for="${id}">${label}</label>${notes}
     <input

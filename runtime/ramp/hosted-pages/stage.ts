@@ -107,9 +107,14 @@ export function versionOf(intent: Intent, stage: Stage): string {
 
 /** A page of the provider's own, which sends the customer back to `returnUrl` (runtime/ramp/docs/provider-protocol.md, Pages). */
 export function withReturn(url: string, returnUrl: string): string {
+  return withQuery(url, { return_url: returnUrl });
+}
+
+/** Adds parameters to somebody else's address. As text: they may have signed what stands before them. */
+function withQuery(url: string, added: Readonly<Record<string, string>>): string {
   const [address = "", ...fragment] = url.split("#");
-  // As text: the provider may have signed what stands before it.
-  const query = `${address.includes("?") ? "&" : "?"}return_url=${encodeURIComponent(returnUrl)}`;
+  const parameters = Object.entries(added).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  const query = (address.includes("?") ? "&" : "?") + parameters.join("&");
   return [address + query, ...fragment].join("#");
 }
 
@@ -129,24 +134,33 @@ export function exitOf(intent: Intent, outcome: StageOutcome, pageOrigins: reado
   const isDone = outcome === "COMPLETED" || outcome === "APPROVED";
   const redirectUrl = redirectUrlOf(intent);
   const origins = new Set(pageOrigins);
-  if (redirectUrl !== null) origins.add(redirectUrl.origin);
+  if (redirectUrl !== null) origins.add(new URL(redirectUrl).origin);
   return {
     message: {
       type: isDone ? "INTENT_COMPLETED" : "INTENT_DISMISSED",
       payload: { intentId: intent.id, status: intent.status },
     },
     origins: [...origins],
-    url: redirectUrl?.href ?? null,
+    url: redirectUrl,
   };
 }
 
-/** The caller's address to redirect to, with `intentId` and `status` added to the query. */
-export function redirectUrlOf(intent: Intent): URL | null {
+/** The caller's address to redirect to, with `intentId` and `status` added to the query in place of those that it has. */
+export function redirectUrlOf(intent: Intent): string | null {
   const { onboardingRedirectUrl: onboarding, checkoutRedirectUrl: checkout } = intent;
   const given = isPastOnboarding(intent) ? (checkout ?? onboarding) : (onboarding ?? checkout);
   if (given === null || !/^https?:\/\//i.test(given) || !URL.canParse(given)) return null;
-  const url = new URL(given);
-  url.searchParams.set("intentId", intent.id);
-  url.searchParams.set("status", intent.status);
-  return url;
+  return withQuery(withoutQuery(given, REDIRECT_PARAMETERS), { intentId: intent.id, status: intent.status });
+}
+
+const REDIRECT_PARAMETERS: ReadonlySet<string> = new Set(["intentId", "status"]);
+
+/** Without parameters of these names; the others as they are. */
+function withoutQuery(url: string, names: ReadonlySet<string>): string {
+  const [, path = "", query, fragment = ""] = /^([^?#]*)(?:\?([^#]*))?(.*)$/.exec(url) ?? [];
+  const kept = query?.split("&").filter((pair) => {
+    const [name = ""] = new URLSearchParams(pair).keys();
+    return !names.has(name);
+  });
+  return path + (kept === undefined || kept.length === 0 ? "" : `?${kept.join("&")}`) + fragment;
 }

@@ -1,6 +1,7 @@
 import type { Schema } from "../../core/model/schema.js";
 import { BrokenCircuitError } from "cockatiel";
 import { sendRequest } from "../../core/http/outbound-http.js";
+import { stringify } from "../core/exact-json.js";
 import { check, parseJson, violations } from "../core/json-schema.js";
 import { withCutTexts } from "./message-fields.js";
 import { schemaProblem } from "../core/provider-schema.js";
@@ -117,7 +118,7 @@ export class HttpProvider {
   /** Submits the form of a requirement. */
   submit(id: string, code: string, submission: Submission): Promise<ProviderReply<Onboarding>> {
     const target = `/onboardings/${id}/requirements/${code}`;
-    return this.#call("submit", { target, body: JSON.stringify(submission) });
+    return this.#call("submit", { target, body: stringify(submission) });
   }
 
   /** @param order the bytes of an `ExecutionOrder`; repeats send the same */

@@ -38,5 +38,5 @@ export function sandboxPage({ name, kind, decision }: SandboxPage): string {
 /** Where the customer goes on: only to the ramp, which the order's callback address names. Null: nowhere. */
 export function returnAddress(returnUrl: string, callbackUrl: string): string | null {
   const isOwn = URL.canParse(returnUrl) && new URL(returnUrl).origin === new URL(callbackUrl).origin;
-  return isOwn ? new URL(returnUrl).href : null;
+  return isOwn ? returnUrl : null;
 }

@@ -150,6 +150,14 @@ describe("the page of a payment", () => {
     });
   });
 
+  it("leads back to the caller's address as it was given: a signed query keeps its text", async () => {
+    const given = "https://shop.example.com/a~b/paid?sig=a%20b~c*'%7e&status=old&empty&x=1+2#part?y";
+    const made = await create({ onboardingRedirectUrl: given });
+    const { text } = await world.call("GET", `${made.path}?leave`);
+    const url = `https://shop.example.com/a~b/paid?sig=a%20b~c*'%7e&empty&x=1+2&intentId=${made.id}&status=COMPLIANCE_IN_PROGRESS#part?y`;
+    expect(ending(text)).toMatchObject({ origins: ["https://shop.example.com"], url });
+  });
+
   it("shows that the intent has expired, and outlives it", async () => {
     await world.sandbox.set({ execution: "stall" });
     const made = await create({ autoExecute: true });

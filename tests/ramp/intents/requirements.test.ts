@@ -29,7 +29,7 @@ async function begin(first: Partial<ProviderRequirement>) {
     await untilTrue(() => provider.onboardingLookUps >= onboardingLookUps + 2);
     return (await read()).json.intent.requirements[0];
   };
-  return { created, id, project, read, said };
+  return { created, id, project, provider, read, said };
 }
 
 const shown = { code: "KYC_VERIFICATION", title: "Identity check" };
@@ -79,4 +79,40 @@ it("whose page has a port that no address has is shown with it", async () => {
   const { created } = await begin({ url: "https://kyc.example:99999/" });
   const page = await world.call("GET", new URL(String(created.json.onboardingUrl)).pathname);
   expect([page.status, page.text]).toEqual([200, expect.stringContaining("Continue at kyc.example:99999")]);
+});
+
+const NUMBERS_FORM = {
+  type: "object",
+  properties: {
+    account: { type: "integer", title: "Account", maximum: 1e30 },
+    income: { type: "number", title: "Income" },
+  },
+  required: ["account", "income"],
+};
+
+it("whose form asks for numbers passes on all digits, and says what is no number", async () => {
+  const { created, provider } = await begin({ form: NUMBERS_FORM });
+  const path = new URL(String(created.json.onboardingUrl)).pathname;
+  const submit = (account: string, income: string): Promise<Reply> =>
+    world.call("POST", path, {
+      text: new URLSearchParams({
+        action: "submit",
+        requirement: "KYC_VERIFICATION",
+        "field.account": account,
+        "field.income": income,
+      }).toString(),
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+    });
+  const wrong = await submit("0x10", "1,5");
+  expect(wrong.status).toBe(422);
+  expect(wrong.text).toContain("Account must be a whole number such as 1234, without spaces or commas.");
+  expect(wrong.text).toContain("Income must be a number such as 1234.5, without spaces or commas.");
+  for (const text of ["1e999", "1e-999", ".5", "5.", "+5", "05", "Infinity", "1 000"])
+    expect([text, (await submit("1", text)).status]).toEqual([text, 422]);
+  for (const text of ["1.5", "1e3", "1.00000000000000000001", `1${"0".repeat(31)}`])
+    expect([text, (await submit(text, "1")).status]).toEqual([text, 422]);
+  expect(provider.submitted).toEqual([]);
+  expect((await submit("12345678901234567890", "0.10000000000000000000000000001")).status).toBe(303);
+  const fields = '"account":12345678901234567890,"income":0.10000000000000000000000000001';
+  expect(provider.submitted).toEqual([`{"fields":{${fields}}}`]);
 });

@@ -78,6 +78,8 @@ export class CardProvider {
   /** What onboardings require, and how often they were looked up. */
   requirements: readonly ProviderRequirement[] = [];
   onboardingLookUps = 0;
+  /** The bodies of forms. */
+  readonly submitted: string[] = [];
   /** The movements of the orders that it received. */
   readonly ordered: Movement[] = [];
   /** The state of every execution. */
@@ -170,6 +172,7 @@ export class CardProvider {
       void response.writeHead(status).end(JSON.stringify({ error, message: "" }));
     const body = JSON.stringify(this.#answer(path, text === "" ? null : JSON.parse(text)));
     if (headers["x-provider-key-id"] !== this.keyId) return refuse(401, "UNAUTHORIZED");
+    if (path.includes("/requirements/")) this.submitted.push(text);
     const key = String(headers["idempotency-key"] ?? "");
     if (key !== "") this.bodies.set(key, [...(this.bodies.get(key) ?? []), text]);
     if (path === "/quotes" && !this.quotes) return void response.writeHead(503).end();
