@@ -10,6 +10,7 @@ import type { HttpExchange } from "../../core/http/serve.js";
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type BodyErrors, readText } from "../../core/http/body.js";
+import { record } from "../../core/model/schema.js";
 import { networkOf } from "../../core/http/headers.js";
 import { numberProblem } from "../core/exact-json.js";
 import { isStorable, parseJson, type Violation, violations } from "../core/json-schema.js";
@@ -138,11 +139,14 @@ function invalidRequest(details: readonly Violation[]): RampError {
   return rampError("INVALID_REQUEST", { details: details.slice(0, 20) });
 }
 
-/** The query as an object of strings; duplicate and unknown parameters are errors. */
+const NO_PARAMETERS = record({});
+
+/** The query as an object of strings; duplicate and unknown parameters are errors. Providers may add their own to a callback's address. */
 function readQuery(
   url: URL,
-  { operation: { query: schema } }: ApiRoute,
+  { access, operation: { query: schema } }: ApiRoute,
 ): Readonly<Record<string, string>> | RampError {
+  if (access === "provider") return {};
   const query: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [name, value] of url.searchParams) {
     if (name in query) return errorAt("INVALID_REQUEST", `/${name.slice(0, 100)}`, "is given twice");
@@ -150,7 +154,7 @@ function readQuery(
   }
   const plain = { ...query };
   if (!isStorable(plain)) return errorAt("INVALID_REQUEST", "", "holds U+0000");
-  const wrong = schema === null ? [] : violations(schema, plain);
+  const wrong = violations(schema ?? NO_PARAMETERS, plain);
   return wrong.length === 0 ? plain : invalidRequest(wrong);
 }
 

@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { ROUTES } from "../../../runtime/ramp/api/all-routes.js";
 import { PROTOTYPE_NAMES } from "../../support/prototype-names.js";
 import { describe, expect, it } from "vitest";
 import { updateProject } from "../../../runtime/ramp/operator/projects.js";
@@ -207,6 +209,34 @@ describe("names that every object has", () => {
       expect([name, asked.status]).toEqual([name, 400]);
       expect([name, (await get(`/v1/${name}`)).status]).toEqual([name, 404]);
     }
+  });
+});
+
+describe("a query parameter that is not known", () => {
+  it("is 400 on every path, and nothing to a provider's callback", async () => {
+    const customer = await newCustomer(world, project);
+    const refusals = ROUTES.map(async ({ method, path, access }) => {
+      const auth = { project: project.basic, either: project.basic, customer }[String(access)];
+      const target = `${path.replace(/\{[^}]+\}/g, randomUUID())}?utm_source=mail`;
+      const body = method === "GET" || method === "DELETE" ? {} : { body: {} };
+      const { json } = await world.call(method, target, { ...body, ...(auth && { auth }) });
+      const details = (json.details ?? []) as { path: string }[];
+      return [method, path, json.error, details.find((detail) => detail.path === "/utm_source")?.path];
+    });
+    expect(await Promise.all(refusals)).toEqual(
+      ROUTES.map(({ method, path, access }) =>
+        access === "provider"
+          ? [method, path, "INVALID_SIGNATURE", undefined]
+          : [method, path, "INVALID_REQUEST", "/utm_source"],
+      ),
+    );
+  });
+
+  it("is ignored by a hosted page", async () => {
+    const auth = await newCustomer(world, project);
+    const { json } = await world.call("POST", "/v1/intent", { auth, body: north() });
+    const { pathname } = new URL(String(json.onboardingUrl));
+    expect((await world.call("GET", `${pathname}?utm_source=mail`)).status).toBe(200);
   });
 });
 
