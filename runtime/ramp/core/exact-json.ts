@@ -58,8 +58,7 @@ export function numberProblem(json: string, exact: string): string | null {
   const range = memberRange(json, exact);
   for (const { 0: token, index } of json.matchAll(TOKEN)) {
     if (!isNumber(token)) continue;
-    if (isOutOfRange(token))
-      return `holds the number ${token.slice(0, 40)}, which is out of range`;
+    if (isOutOfRange(token)) return `holds the number ${token.slice(0, 40)}, which is out of range`;
     const isExact = range !== null && index >= range.start && index < range.end;
     if (!isExact && !new Big(token).eq(String(Number(token))))
       return `holds the number ${token.slice(0, 40)}, which has too many digits: send it as a string`;

@@ -109,8 +109,14 @@ export function valuesOf(fields: readonly FormField[], typed: FormInput): Readon
 
 /** Numbers as JSON has them: what a provider would get of others is not what the customer typed. */
 const NUMBERS: Partial<Readonly<Record<FieldKind, { readonly pattern: RegExp; readonly words: string }>>> = {
-  number: { pattern: /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/, words: "a number such as 1234.5, without spaces or commas" },
-  integer: { pattern: /^-?(0|[1-9]\d*)(\.0+)?$/, words: "a whole number such as 1234, without spaces or commas" },
+  number: {
+    pattern: /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/,
+    words: "a number such as 1234.5, without spaces or commas",
+  },
+  integer: {
+    pattern: /^-?(0|[1-9]\d*)(\.0+)?$/,
+    words: "a whole number such as 1234, without spaces or commas",
+  },
 };
 
 const isNumber = (kind: FieldKind, text: string): boolean =>
