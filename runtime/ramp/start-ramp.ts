@@ -176,6 +176,7 @@ const EXPIRED = [
   { table: "idempotency_claims", where: "expires_at < now()" },
   // Longer than a signature is accepted.
   { table: "provider_callbacks", where: "received_at < now() - interval '1 hour'" },
+  { table: "webhook_secrets", where: "signs_until < now()" },
   { table: "wallet_nonces", where: "expires_at < now()" },
   // For a day an expired quote has another error than an unknown one.
   { table: "quotes", where: "expires_at < now() - interval '1 day'" },

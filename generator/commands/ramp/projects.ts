@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from "commander";
 import type { ProjectSettings, ReplayFilter } from "@routewright/runtime/ramp";
 import type { CliCommand } from "../command.js";
 import { collect, EXAMPLE_ID, type Flags, type Group, list, text, integerBetween } from "./group.js";
@@ -189,10 +190,16 @@ export function addWebhooks({ addForProject }: Group): void {
       ramp.rotateWebhookSecret(database, vault, id, {
         webhookId: text(flags, "webhook"),
         overlapHours: Number(flags["overlapHours"]),
+        key: flags["idempotencyKey"] as string | undefined,
       }),
   )
     .requiredOption(...WEBHOOK)
-    .option("--overlap-hours <hours>", "how long the old secret signs too", integerBetween(0, 720), 24);
+    .option("--overlap-hours <hours>", "how long the old secret signs too", integerBetween(0, 720), 24)
+    .option(
+      "--idempotency-key <text>",
+      "repeated with it within 24 hours, prints the same secret",
+      idempotencyKey,
+    );
   addForProject(
     "replay",
     "deliver events again; default: the exhausted ones",
@@ -211,6 +218,12 @@ const addressOf = (flags: Flags) => ({
   concurrency: flags["concurrency"] as number | undefined,
   eventTypes: flags["event"] as readonly string[] | undefined,
 });
+
+/** As the header of HTTP. */
+function idempotencyKey(given: string): string {
+  if (given === "" || given.length > 256) throw new InvalidArgumentError("1 to 256 characters.");
+  return given;
+}
 
 const WEBHOOK = ["--webhook <id>", "the webhook's id"] as const;
 

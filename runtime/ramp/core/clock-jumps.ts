@@ -15,6 +15,7 @@ const DEADLINES = [
      lease_expires_at = lease_expires_at + $1 WHERE next_poll_at IS NOT NULL`,
   "UPDATE ramp.idempotency_claims SET expires_at = expires_at + $1, owned_until = owned_until + $1",
   "UPDATE ramp.quotes SET expires_at = expires_at + $1",
+  "UPDATE ramp.webhook_secrets SET signs_until = signs_until + $1",
   `UPDATE ramp.webhook_deliveries SET attempt_at = attempt_at + $1, attempted_until = attempted_until + $1
      WHERE status = 'PENDING'`,
 ] as const;

@@ -65,9 +65,12 @@ interface AuthorizedCaller {
   authorize(tx: ProjectTransaction): Promise<RampError | null>;
 }
 
+/** What runs need of the service. */
+type RunContext = Pick<CoreContext, "database" | "vault">;
+
 /** Executes a request at most once per key; without a key, once per request. */
 export async function runIdempotent(
-  ramp: CoreContext,
+  ramp: RunContext,
   caller: AuthorizedCaller,
   key: IdempotencyKey | null,
   work: IdempotentOperation,
@@ -79,7 +82,7 @@ export async function runIdempotent(
 }
 
 async function runUnkeyed(
-  ramp: CoreContext,
+  ramp: RunContext,
   caller: AuthorizedCaller,
   start: PreparedOperation,
   work: IdempotentOperation,
@@ -93,7 +96,7 @@ async function runUnkeyed(
 
 /** The transaction of `begin`. */
 function beginning(
-  { database }: CoreContext,
+  { database }: RunContext,
   { projectId }: AuthorizedCaller,
   { isOperators }: PreparedOperation,
 ): <T>(work: (tx: ProjectTransaction) => Promise<T>) => Promise<T> {
@@ -132,13 +135,13 @@ async function begin(
 type ClaimState = RampAnswer | "abandoned" | "in progress" | "none";
 
 class KeyedRun {
-  readonly #ramp: CoreContext;
+  readonly #ramp: RunContext;
   readonly #caller: AuthorizedCaller;
   readonly #key: IdempotencyKey;
   readonly #work: IdempotentOperation;
   readonly #owner = newId();
 
-  constructor(ramp: CoreContext, caller: AuthorizedCaller, key: IdempotencyKey, work: IdempotentOperation) {
+  constructor(ramp: RunContext, caller: AuthorizedCaller, key: IdempotencyKey, work: IdempotentOperation) {
     this.#ramp = ramp;
     this.#caller = caller;
     this.#key = key;

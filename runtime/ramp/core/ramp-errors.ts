@@ -135,6 +135,10 @@ export const RAMP_ERRORS = {
     "The project has 100 webhooks, which is the most: delete one first.",
     "a webhook is added to 100 or more",
   ),
+  TOO_MANY_SECRETS: conflict(
+    "The webhook has 20 former secrets that still sign, which is the most: wait until one ends.",
+    "a secret is rotated while 20 former ones still sign",
+  ),
   WEBHOOK_DISABLED: conflict(
     "The webhook is switched off. Switch it on first.",
     "a test event is sent to a webhook that is switched off",

@@ -120,9 +120,9 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   },
   { table: "webhook_endpoints", column: "secret", purpose: "'webhook:' || t.project_id || ':' || t.id" },
   {
-    table: "webhook_endpoints",
-    column: "previous_secret",
-    purpose: "'webhook:' || t.project_id || ':' || t.id",
+    table: "webhook_secrets",
+    column: "secret",
+    purpose: "'webhook:' || t.project_id || ':' || t.endpoint_id",
   },
   {
     table: "idempotency_claims",

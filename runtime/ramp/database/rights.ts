@@ -30,6 +30,7 @@ const RIGHTS: readonly (readonly [table: string, rights: readonly Right[], colum
   ["idempotency_claims", WRITES],
   ["events", WRITES],
   ["webhook_endpoints", WRITES],
+  ["webhook_secrets", WRITES],
   ["webhook_deliveries", WRITES],
   ["refund_requests", ["SELECT"]],
   [

@@ -12,8 +12,8 @@ export interface Delivery {
   readonly endpoint_id: string;
   readonly url: string;
   readonly secret: Buffer;
-  /** Null once the overlap of a rotation is over. */
-  readonly previous_secret: Buffer | null;
+  /** Former ones whose overlap is not over. */
+  readonly former_secrets: readonly Buffer[];
   readonly allow_private: boolean;
 }
 
@@ -62,7 +62,8 @@ const CLAIM = `WITH endpoint AS (
   WHERE d.project_id = taken.project_id AND d.id = taken.id AND v.project_id = d.project_id AND v.id = d.event_id
     AND e.project_id = d.project_id AND e.id = d.endpoint_id
   RETURNING d.project_id, d.id, d.attempts, d.event_id, v.type AS event_type, v.body, d.endpoint_id, e.url, e.secret, e.allow_private,
-    CASE WHEN e.previous_secret_until > now() THEN e.previous_secret END AS previous_secret`;
+    ARRAY(SELECT s.secret FROM ramp.webhook_secrets s WHERE s.project_id = e.project_id AND s.endpoint_id = e.id
+      AND s.signs_until > now() ORDER BY s.signs_until DESC) AS former_secrets`;
 
 /**
  * Claims due deliveries. The endpoints are locked first and counted in a second statement, which sees what other processes

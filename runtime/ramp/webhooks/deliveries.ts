@@ -69,7 +69,7 @@ async function send(
   if (!delivery.allow_private && namesPrivateAddress(url)) return { kind: "failed", reason: PRIVATE };
   const at = now();
   const purpose = `webhook:${delivery.project_id}:${delivery.endpoint_id}` as const;
-  const secrets = [delivery.secret, delivery.previous_secret].filter((secret) => secret !== null);
+  const secrets = [delivery.secret, ...delivery.former_secrets];
   const sign = (sealed: Buffer): string =>
     new Webhook(vault.open(purpose, sealed)).sign(delivery.event_id, at, delivery.body);
   return sendNotification({

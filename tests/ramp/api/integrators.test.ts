@@ -216,7 +216,7 @@ describe("a query parameter that is not known", () => {
   it("is 400 on every path, and nothing to a provider's callback", async () => {
     const customer = await newCustomer(world, project);
     const refusals = ROUTES.map(async ({ method, path, access }) => {
-      const auth = { project: project.basic, either: project.basic, customer }[String(access)];
+      const auth = { project: project.basic, either: project.basic, customer }[access as "project"];
       const target = `${path.replace(/\{[^}]+\}/g, randomUUID())}?utm_source=mail`;
       const body = method === "GET" || method === "DELETE" ? {} : { body: {} };
       const { json } = await world.call(method, target, { ...body, ...(auth && { auth }) });

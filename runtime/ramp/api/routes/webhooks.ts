@@ -166,14 +166,15 @@ export const rotateWebhook = idempotentRoute("project", {
   method: "POST",
   path: "/v1/webhooks/{id}/rotate-secret",
   summary: "Give a webhook a new secret",
-  description: "Until the overlap ends, deliveries carry a signature of each secret.",
+  description:
+    "Until the overlap ends, deliveries carry a signature of each secret. A former secret keeps its end when the secret is rotated again.",
   body: RotateSecretBody,
   response: {
     status: 200,
     schema: NewWebhookView,
     description: "The webhook with its new secret, which is shown once.",
   },
-  errors: ["NOT_FOUND"],
+  errors: ["NOT_FOUND", "TOO_MANY_SECRETS"],
   work: ({ ramp: { vault }, body: { overlapHours = 24 }, parameters: { id = "" } }) => ({
     prepare: () =>
       Promise.resolve(
@@ -190,7 +191,7 @@ async function rotate(
   rotation: { readonly webhookId: string; readonly overlapHours: number },
 ): Promise<RampAnswer> {
   const rotated = await rotateSecret(tx, vault, rotation);
-  return rotated.ok ? secretAnswer(tx, 200, rotated.value) : rampError("NOT_FOUND");
+  return isRampError(rotated) ? rotated : secretAnswer(tx, 200, rotated);
 }
 
 export const testWebhook = idempotentRoute("project", {
