@@ -25,6 +25,7 @@ export { testProvider } from "./providers/provider-test.js";
 export { csvOf, listBalances, reconcile, reportPostings } from "./operator/finance.js";
 export * from "./operator/intent-actions.js";
 export * from "./webhooks/endpoints.js";
+export { rotateSecret, rotateWebhookSecret } from "./webhooks/secret-rotation.js";
 export { rotateVault } from "./core/vault.js";
 export type { Outcome } from "../core/model/outcome.js";
 

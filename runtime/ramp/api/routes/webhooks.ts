@@ -11,10 +11,10 @@ import {
   type ListedWebhook,
   readWebhooks,
   recordTest,
-  rotateSecret,
   undeliverable,
   updateWebhook,
 } from "../../webhooks/endpoints.js";
+import { rotateSecret } from "../../webhooks/secret-rotation.js";
 import { authorize } from "../authenticate.js";
 import type { Vault } from "../../core/vault.js";
 import { ChangeWebhookBody, CreateWebhookBody, EmptyBody, RotateSecretBody } from "../request-schemas.js";
