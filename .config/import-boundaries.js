@@ -18,6 +18,7 @@ export const LOADED_WHEN_USED = {
   "runtime/core/warehouse": list`runtime/metrics`,
   "runtime/core/handler": list`runtime/postgres runtime/clickhouse`,
   "runtime/server": list`runtime/postgres runtime/postgres/embedded`,
+  "runtime/server/operations": list`runtime/postgres`,
   "runtime/ramp": list`runtime/postgres/embedded runtime/pages`,
 };
 
@@ -64,7 +65,7 @@ export const BOUNDARIES = {
     runtime/core/model runtime/core/http runtime/core/warehouse runtime/core/response runtime/core/handler`,
   "runtime/server/operations": list`
     runtime/core/model runtime/core/http runtime/core/environment runtime/core/request runtime/core/warehouse
-    runtime/core/handler runtime/postgres/connection`,
+    runtime/core/handler`,
   "runtime/server/release": list`runtime/core/model runtime/core/http runtime/core/warehouse runtime/core/handler`,
   "runtime/server/operations/workers": list`
     runtime/core/model runtime/core/http runtime/core/warehouse runtime/server/operations runtime/server/release`,

@@ -1,56 +1,5 @@
-import pg from "pg";
-import { PostgresClient } from "../../postgres/connection/postgres-client.js";
-
-/** Requests of one key to one route on one day. */
-export interface UsageRow {
-  /** In UTC, as `2026-01-31`. */
-  readonly day: string;
-  /** Id of the key; `none` without one. */
-  readonly key: string;
-  /** The endpoint's path; `none` for other paths. */
-  readonly route: string;
-  /** Empty without a key, as `org` is. */
-  readonly user: string;
-  readonly org: string;
-  readonly tier: string;
-  requests: number;
-  /** Responses with status 401, 403 or 429. */
-  refused: number;
-  /** Responses with any other status from 400 up. */
-  errors: number;
-  rows: number;
-  /** Bytes of the response bodies. */
-  bytes: number;
-  /** In milliseconds since 1970. */
-  lastSeen: number;
-  /** Requests by the name of a parameter, and of a chosen column as `fields=<column>`. */
-  readonly parameters: Map<string, number>;
-  /** Requests that succeeded by their shape, where shapes are recorded. */
-  shapes?: Map<string, number>;
-}
-
-/**
- * The row that says that requests of a day were recorded: of no key and no route. Its requests are those whose counts were
- * lost.
- */
-export function recordedDay(day: string, lost = 0): UsageRow {
-  const sums = { requests: lost, refused: 0, errors: 0, rows: 0, bytes: 0 };
-  return {
-    day,
-    key: "",
-    route: "",
-    user: "",
-    org: "",
-    tier: "",
-    ...sums,
-    lastSeen: 0,
-    parameters: new Map(),
-  };
-}
-
-/** Short, so that an unresponsive database does not delay the shutdown for long. */
-const CONNECT_TIMEOUT_MS = 3000;
-const QUERY_TIMEOUT_MS = 5000;
+import type { UsageRow } from "./usage-row.js";
+import { KEEP_SHAPES } from "./usage-shapes.js";
 
 /** Advisory lock for creating the tables, as several replicas may start together. An arbitrary constant. */
 const LOCK = 7_262_002;
@@ -95,48 +44,6 @@ const CREATE = `DO $$ BEGIN
   );
 END $$`;
 
-/** Shapes of one endpoint on one day, and keys of one shape. A flood of shapes without a key replaces none of a key. */
-const MAX_STORED_SHAPES = 500;
-const MAX_SHAPE_KEYS = 50;
-
-/** In the transaction of `ADD`: what succeeded and has no shape is the rest. */
-const ADD_SHAPES = `INSERT INTO routewright.usage_shapes AS known (day, key, route, shape, requests, last_seen)
-  SELECT day, key, route, name, sum(formed.requests), max(to_timestamp("lastSeen" / 1000.0))
-  FROM json_to_recordset($1) AS r(day date, key text, route text, "lastSeen" bigint, shapes json),
-    json_to_recordset(shapes) AS formed(name text, requests bigint)
-  GROUP BY day, key, route, name
-  ORDER BY route, day, name, key
-  ON CONFLICT (route, day, shape, key) DO UPDATE SET
-    requests = known.requests + excluded.requests, last_seen = greatest(known.last_seen, excluded.last_seen)`;
-
-const GIVEN = `(route, day) IN (SELECT route, day FROM json_to_recordset($1) AS r(day date, route text, shapes json)
-  WHERE json_array_length(shapes) > 0)`;
-
-const FORGET_SHAPES = `WITH ranked AS (
-  SELECT route, day, shape, row_number() OVER (
-    PARTITION BY route, day ORDER BY bool_or(key <> 'none') DESC, sum(requests) DESC, shape) AS place
-  FROM routewright.usage_shapes WHERE ${GIVEN} GROUP BY route, day, shape
-)
-DELETE FROM routewright.usage_shapes known USING ranked
-WHERE place > ${MAX_STORED_SHAPES} AND (known.route, known.day, known.shape) = (ranked.route, ranked.day, ranked.shape)`;
-
-/** The requests of further keys are those of `*`. */
-const FORGET_KEYS = `WITH ranked AS (
-  SELECT route, day, shape, key, count(*) OVER (PARTITION BY route, day, shape) AS keys,
-    row_number() OVER (PARTITION BY route, day, shape ORDER BY key = '*' DESC, requests DESC, key) AS place
-  FROM routewright.usage_shapes WHERE ${GIVEN}
-), gone AS (
-  DELETE FROM routewright.usage_shapes known USING ranked
-  WHERE place >= ${MAX_SHAPE_KEYS} AND ranked.key <> '*'
-    AND keys > ${MAX_SHAPE_KEYS}
-    AND (known.route, known.day, known.shape, known.key) = (ranked.route, ranked.day, ranked.shape, ranked.key)
-  RETURNING known.*
-)
-INSERT INTO routewright.usage_shapes AS known (day, key, route, shape, requests, last_seen)
-SELECT day, '*', route, shape, sum(requests), max(last_seen) FROM gone GROUP BY day, route, shape
-ON CONFLICT (route, day, shape, key) DO UPDATE SET
-  requests = known.requests + excluded.requests, last_seen = greatest(known.last_seen, excluded.last_seen)`;
-
 /** Adds rows. Sorted by key, so that replicas that write the same rows cannot deadlock. */
 const ADD = `WITH given AS (
   SELECT * FROM json_to_recordset($1) AS r(day date, key text, route text, "user" text, org text, tier text,
@@ -165,33 +72,41 @@ ON CONFLICT (day, key, route) DO UPDATE SET
   bytes = known.bytes + excluded.bytes,
   last_seen = greatest(known.last_seen, excluded.last_seen)`;
 
+/** Statements of one transaction, and what ends with it. */
+interface Transactions {
+  run<Row extends object>(
+    statements: readonly string[],
+    values: readonly unknown[],
+    lock?: number,
+  ): Promise<readonly Row[]>;
+  close(): Promise<void>;
+}
+
+/** Short, so that an unresponsive database does not delay the shutdown for long. */
+const QUERY_TIMEOUT_MS = 5000;
+
 /** The table `routewright.usage`. Has its own connection, so that it and the queries do not wait for each other. */
 export class UsageTable {
-  readonly #pool: pg.Pool;
+  readonly #open: () => Promise<Transactions>;
+  #transactions: Promise<Transactions> | null = null;
 
   /** `queryTimeoutMs`: 0 for none. */
   constructor(url: string, queryTimeoutMs = QUERY_TIMEOUT_MS) {
-    this.#pool = new pg.Pool({
-      connectionString: url,
-      Client: PostgresClient,
-      max: 1,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      query_timeout: queryTimeoutMs,
-      idleTimeoutMillis: 60_000,
-      // A frozen database never closes its end: the process does not wait for that.
-      allowExitOnIdle: true,
-      application_name: "routewright usage",
-    });
-    // The next flush replaces a connection that breaks while idle.
-    this.#pool.on("error", () => undefined);
+    this.#open = async () => {
+      const { OwnTables } = await import("../../postgres/own-tables.js");
+      return new OwnTables(url, { name: "routewright usage", queryTimeoutMs });
+    };
   }
 
   /** Adds rows at once. Creates the tables if they do not exist. Rejects when the database fails. */
   async add(rows: readonly UsageRow[]): Promise<void> {
     const values = [JSON.stringify(rows.map(storable))];
-    const write = rows.some(({ shapes }) => shapes !== undefined)
-      ? () => this.#addShapes(values)
-      : () => this.query(ADD, values);
+    const hasShapes = rows.some(({ shapes }) => shapes !== undefined);
+    // Two replicas would both keep the shapes for which there is room once.
+    const write = async (): Promise<unknown> =>
+      hasShapes
+        ? (await this.#connected()).run([ADD, ...KEEP_SHAPES], values, LOCK)
+        : this.query(ADD, values);
     try {
       await write();
     } catch (error) {
@@ -201,41 +116,9 @@ export class UsageTable {
     }
   }
 
-  async #addShapes(values: readonly string[]): Promise<void> {
-    const client = await this.#pool.connect();
-    try {
-      // As in `query`. Two replicas would both keep the shapes for which there is room once.
-      await client.query(
-        `BEGIN; SET LOCAL search_path = pg_catalog; SELECT pg_advisory_xact_lock(${String(LOCK)})`,
-      );
-      for (const statement of [ADD, ADD_SHAPES, FORGET_SHAPES, FORGET_KEYS])
-        await client.query(statement, [...values]);
-      await client.query("COMMIT");
-      client.release();
-    } catch (error) {
-      const isUsable = error instanceof pg.DatabaseError && (await isRolledBack(client));
-      client.release(!isUsable);
-      throw error;
-    }
-  }
-
-  /**
-   * Rows of a statement, in a transaction in which its names are PostgreSQL's own, whatever the role's `search_path` is: a pooler
-   * gives the session to others. Rejects when the database fails.
-   */
+  /** Rows of a statement. Rejects when the database fails. */
   async query<Row extends object>(text: string, values: readonly unknown[]): Promise<readonly Row[]> {
-    const client = await this.#pool.connect();
-    try {
-      await client.query("BEGIN; SET LOCAL search_path = pg_catalog");
-      const { rows } = await client.query<Row>(text, [...values]);
-      await client.query("COMMIT");
-      client.release();
-      return rows;
-    } catch (error) {
-      const isUsable = error instanceof pg.DatabaseError && (await isRolledBack(client));
-      client.release(!isUsable);
-      throw error;
-    }
+    return (await this.#connected()).run<Row>([text], values);
   }
 
   /** The role of the connection, as an SQL identifier; `<role>` where the database does not say it. */
@@ -244,16 +127,14 @@ export class UsageTable {
     return rows.then(([row]) => row?.role ?? "<role>").catch(() => "<role>");
   }
 
-  close(): Promise<void> {
-    return this.#pool.end();
+  async close(): Promise<void> {
+    await (await this.#transactions)?.close();
+  }
+
+  #connected(): Promise<Transactions> {
+    return (this.#transactions ??= this.#open());
   }
 }
-
-const isRolledBack = (client: pg.PoolClient): Promise<boolean> =>
-  client.query("ROLLBACK").then(
-    () => true,
-    () => false,
-  );
 
 /** PostgreSQL stores neither U+0000 nor lone surrogates: one such name would refuse all rows. */
 function storable(row: UsageRow): object {

@@ -3,7 +3,8 @@ import type { Logger } from "../../core/http/logger.js";
 import type { RequestRecord } from "../../core/handler/request-record.js";
 import type { Caller } from "../../core/model/caller.js";
 import { type UsageLine, usageLines } from "./usage-report.js";
-import { isDenied, recordedDay, type UsageRow, UsageTable } from "./usage-table.js";
+import { recordedDay, type UsageRow } from "./usage-row.js";
+import { isDenied, UsageTable } from "./usage-table.js";
 import { Interval } from "../../core/model/timer.js";
 
 /**

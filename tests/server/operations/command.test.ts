@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { routewright } from "../../commands/run.js";
-import { recordedDay, type UsageRow, UsageTable } from "../../../runtime/server/operations/usage-table.js";
+import { recordedDay, type UsageRow } from "../../../runtime/server/operations/usage-row.js";
+import { UsageTable } from "../../../runtime/server/operations/usage-table.js";
 import { ownDatabase, query, queryAt } from "../../support/database.js";
 import { ownFolder } from "../../support/service.js";
 import { run as runBuilt } from "../../support/command.js";

@@ -1,0 +1,44 @@
+/** Shapes of one endpoint on one day, and keys of one shape. A flood of shapes without a key replaces none of a key. */
+const MAX_STORED_SHAPES = 500;
+const MAX_SHAPE_KEYS = 50;
+
+/** What succeeded and has no shape is the rest. */
+const ADD_SHAPES = `INSERT INTO routewright.usage_shapes AS known (day, key, route, shape, requests, last_seen)
+  SELECT day, key, route, name, sum(formed.requests), max(to_timestamp("lastSeen" / 1000.0))
+  FROM json_to_recordset($1) AS r(day date, key text, route text, "lastSeen" bigint, shapes json),
+    json_to_recordset(shapes) AS formed(name text, requests bigint)
+  GROUP BY day, key, route, name
+  ORDER BY route, day, name, key
+  ON CONFLICT (route, day, shape, key) DO UPDATE SET
+    requests = known.requests + excluded.requests, last_seen = greatest(known.last_seen, excluded.last_seen)`;
+
+const GIVEN = `(route, day) IN (SELECT route, day FROM json_to_recordset($1) AS r(day date, route text, shapes json)
+  WHERE json_array_length(shapes) > 0)`;
+
+const FORGET_SHAPES = `WITH ranked AS (
+  SELECT route, day, shape, row_number() OVER (
+    PARTITION BY route, day ORDER BY bool_or(key <> 'none') DESC, sum(requests) DESC, shape) AS place
+  FROM routewright.usage_shapes WHERE ${GIVEN} GROUP BY route, day, shape
+)
+DELETE FROM routewright.usage_shapes known USING ranked
+WHERE place > ${MAX_STORED_SHAPES} AND (known.route, known.day, known.shape) = (ranked.route, ranked.day, ranked.shape)`;
+
+/** The requests of further keys are those of `*`. */
+const FORGET_KEYS = `WITH ranked AS (
+  SELECT route, day, shape, key, count(*) OVER (PARTITION BY route, day, shape) AS keys,
+    row_number() OVER (PARTITION BY route, day, shape ORDER BY key = '*' DESC, requests DESC, key) AS place
+  FROM routewright.usage_shapes WHERE ${GIVEN}
+), gone AS (
+  DELETE FROM routewright.usage_shapes known USING ranked
+  WHERE place >= ${MAX_SHAPE_KEYS} AND ranked.key <> '*'
+    AND keys > ${MAX_SHAPE_KEYS}
+    AND (known.route, known.day, known.shape, known.key) = (ranked.route, ranked.day, ranked.shape, ranked.key)
+  RETURNING known.*
+)
+INSERT INTO routewright.usage_shapes AS known (day, key, route, shape, requests, last_seen)
+SELECT day, '*', route, shape, sum(requests), max(last_seen) FROM gone GROUP BY day, route, shape
+ON CONFLICT (route, day, shape, key) DO UPDATE SET
+  requests = known.requests + excluded.requests, last_seen = greatest(known.last_seen, excluded.last_seen)`;
+
+/** In the transaction that adds the rows, after it has. */
+export const KEEP_SHAPES: readonly string[] = [ADD_SHAPES, FORGET_SHAPES, FORGET_KEYS];
