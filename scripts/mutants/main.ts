@@ -1,0 +1,160 @@
+/**
+ * `npm run mutants`: how many small changes of the sources the quick tests notice. `MUTANTS` of them, 100 unless given, are
+ * chosen by `MUTANT_SEED`. Each runs against the quick tests that load its file, the nearest first, then against those that
+ * start the built command, up to the first failure. What is known is kept in `.data/mutants-<seed>-<commit>.jsonl`: the next call goes
+ * on from there. `npm run mutants -- equivalent <number> <reason>` records one that no input can tell apart; another
+ * replaces it.
+ */
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { filesOf } from "../../tests/support/test-sets.js";
+import { Copy } from "./copy.js";
+import { loadedBy } from "./loaded-by.js";
+import { type Mutation, mutationsOf, withMutation } from "./mutations.js";
+
+interface Mutant extends Mutation {
+  /** Its place in the order that the seed gives. */
+  readonly number: number;
+  readonly file: string;
+}
+
+interface Result {
+  readonly number: number;
+  readonly outcome: "caught" | "survived" | "does not compile" | "equivalent";
+  /** Where it is and what it changes. */
+  readonly mutant: string;
+  /** The test file that failed, or why no input can tell it apart. */
+  readonly by?: string;
+}
+
+/** Files in the first run: most mutants end there. */
+const NEAREST = 8;
+const COUNTED: ReadonlySet<Result["outcome"]> = new Set(["caught", "survived"]);
+
+const count = Number(process.env["MUTANTS"] ?? 100);
+const seed = Number(process.env["MUTANT_SEED"] ?? 1);
+/** The order is that of one state of the sources. */
+const commit = execFileSync("git", ["log", "-1", "--format=%h", "--", "generator", "runtime"], {
+  encoding: "utf8",
+});
+const kept = `.data/mutants-${String(seed)}-${commit.trim()}.jsonl`;
+const quick = filesOf("quick");
+const startsCommand = quick.filter((file) =>
+  /support\/command\.js|node:child_process/.test(readFileSync(file, "utf8")),
+);
+/** Test files that fail without a mutant here. */
+const failing = new Set<string>();
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+const [command, number, ...reason] = process.argv.slice(2);
+if (command === "equivalent") {
+  const known = resultsOf().get(Number(number));
+  if (!known || reason.length === 0)
+    throw new Error("Name a mutant that has run, and why: equivalent 12 <reason>");
+  keep({ ...known, outcome: "equivalent", by: reason.join(" ") });
+} else await runMutants();
+report();
+
+async function runMutants(): Promise<void> {
+  mkdirSync(".data", { recursive: true });
+  const mutants = inOrder();
+  const isDone = (): boolean => countOf("caught") + countOf("survived") >= count;
+  if (isDone()) return;
+  const copy = await Copy.make(process.cwd(), ".data/mutants");
+  for (const mutant of mutants) {
+    if (isDone()) return;
+    if (resultsOf().has(mutant.number)) continue;
+    const result = await resultOf(copy, mutant);
+    keep(result);
+    console.log(lineOf(result));
+  }
+}
+
+async function resultOf(copy: Copy, mutant: Mutant): Promise<Result> {
+  const source = readFileSync(mutant.file, "utf8");
+  const known = { number: mutant.number, mutant: described(mutant, source) };
+  const mutated = withMutation(source, mutant);
+  const run = await copy.with(mutant.file, mutated, async () =>
+    (await copy.compiles()) ? { failed: await failureOf(copy, mutant.file) } : null,
+  );
+  if (run === null) return { ...known, outcome: "does not compile" };
+  if (run.failed === null) return { ...known, outcome: "survived" };
+  if (!run.failed.startsWith("(") && !(await isGreen(copy, run.failed))) return resultOf(copy, mutant);
+  return { ...known, outcome: "caught", by: run.failed };
+}
+
+async function failureOf(copy: Copy, file: string): Promise<string | null> {
+  const usable = quick.filter((test) => !failing.has(test) && !startsCommand.includes(test));
+  const related = loadedBy(process.cwd(), usable, file);
+  for (const tests of [related.slice(0, NEAREST), related.slice(NEAREST)]) {
+    const failed = await copy.failureOf(tests);
+    if (failed !== null) return failed;
+  }
+  return copy.withBuild(() => copy.failureOf(startsCommand.filter((test) => !failing.has(test))));
+}
+
+const green = new Set<string>();
+
+/** Whether a test file passes without a mutant. */
+async function isGreen(copy: Copy, file: string): Promise<boolean> {
+  if (!green.has(file)) ((await copy.failureOf([file])) === null ? green : failing).add(file);
+  return green.has(file);
+}
+
+/** All mutants in the order of the seed. */
+function inOrder(): readonly Mutant[] {
+  const sources = execFileSync("git", ["ls-files", "generator/*.ts", "runtime/*.ts"], { encoding: "utf8" });
+  const all = sources
+    .trim()
+    .split("\n")
+    .filter((file) => existsSync(file))
+    .flatMap((file) => mutationsOf(readFileSync(file, "utf8")).map((mutation) => ({ ...mutation, file })));
+  const next = randomNumbers(seed);
+  return all
+    .map((mutation) => ({ mutation, place: next() }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ mutation }, at) => ({ ...mutation, number: at + 1 }));
+}
+
+/** Numbers from 0 to 1 (xorshift32). */
+function randomNumbers(start: number): () => number {
+  let state = (start * 0x9e3779b9) >>> 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+}
+
+/** By number; of two results of one mutant the last. */
+function resultsOf(): ReadonlyMap<number, Result> {
+  const lines = existsSync(kept) ? readFileSync(kept, "utf8").trim().split("\n") : [];
+  const results = lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Result);
+  return new Map(results.map((result) => [result.number, result]));
+}
+
+function keep(result: Result): void {
+  appendFileSync(kept, `${JSON.stringify(result)}\n`);
+}
+
+function countOf(outcome: Result["outcome"]): number {
+  return [...resultsOf().values()].filter((result) => result.outcome === outcome).length;
+}
+
+function described({ file, start, end, text, kind }: Mutant, source: string): string {
+  const line = source.slice(0, start).split("\n").length;
+  const short = (code: string): string => code.replace(/\s+/g, " ").slice(0, 60);
+  return `${file}:${String(line)} ${kind}: ${short(source.slice(start, end))} → ${short(text)}`;
+}
+
+function lineOf({ number, outcome, mutant, by }: Result): string {
+  return `${String(number).padStart(4)} ${outcome}${by === undefined ? "" : ` (${by})`}: ${mutant}`;
+}
+
+function report(): void {
+  const results = [...resultsOf().values()].sort((a, b) => a.number - b.number);
+  for (const result of results) if (result.outcome !== "caught") console.log(lineOf(result));
+  const counted = results.filter(({ outcome }) => COUNTED.has(outcome)).length;
+  console.log(`The quick tests caught ${String(countOf("caught"))} of ${String(counted)} mutants.`);
+}
