@@ -7,18 +7,17 @@ import { askedRows, isSameRow, requestsOf } from "./random-requests.js";
 /** Requests; `AGGREGATE_REQUESTS=5000` for the full number. */
 const REQUESTS = Number(process.env["AGGREGATE_REQUESTS"] ?? 150);
 
-describe.skipIf(!hasClickhouse)("ClickHouse and PostgreSQL over the same rows", async () => {
-  const database = await payClickhouse();
-  const manifest = JSON.parse(inPay("manifest.json")) as object;
-  const postgres = await serveManifest(manifest, { DATABASE_URL: await payDatabase("America/New_York") });
-  const text = inPay("manifest.json").replaceAll('"analytics"', JSON.stringify(database));
-  const mapped = JSON.parse(text) as { readonly metadata: object };
-  const built = { ...mapped, metadata: { ...mapped.metadata, adapter_type: "clickhouse" } };
-  const clickhouse = await serveManifest(built, { DATABASE_URL: clickhouseUrl() });
-
+describe.skipIf(!hasClickhouse)("ClickHouse and PostgreSQL over the same rows", () => {
   it(
     `give the same answers to ${String(REQUESTS)} random requests`,
     async () => {
+      const database = await payClickhouse();
+      const manifest = JSON.parse(inPay("manifest.json")) as object;
+      const postgres = await serveManifest(manifest, { DATABASE_URL: await payDatabase("America/New_York") });
+      const text = inPay("manifest.json").replaceAll('"analytics"', JSON.stringify(database));
+      const mapped = JSON.parse(text) as { readonly metadata: object };
+      const built = { ...mapped, metadata: { ...mapped.metadata, adapter_type: "clickhouse" } };
+      const clickhouse = await serveManifest(built, { DATABASE_URL: clickhouseUrl() });
       const differing: unknown[] = [];
       for (const request of requestsOf(manifest, REQUESTS)) {
         const [wanted, got] = await Promise.all([

@@ -33,7 +33,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("server/operations", "prometheus"),
   ],
   "start commands and servers as processes, and stop, freeze or replace them": [
-    ...within("server/operations", "served", "who-costs-what"),
+    ...within("server/operations", "served", "log-output", "who-costs-what"),
     ...within("server/operations/workers"),
     ...within("server/release", "adapter", "copies", "damaged-folder", "damaged-installation"),
     ...within("watch", "config", "guard", "refresh", "serve-run-results", "watch-command"),
@@ -56,7 +56,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("artifacts", "contract", "served", "watch"),
     ...within("core/http", "forwarded-headers", "nginx", "public-address"),
     ...within("core/request/rate-limit", "outage", "processes", "redis-store"),
-    ...within("core/response", "shared-caches"),
+    ...within("core/response", "shared-caches", "verify-cache"),
     ...within("postgres", "pgbouncer"),
     ...within("ddl", "load", "stores"),
     ...within("ramp/sign-in", "identity-providers", "issuers"),
@@ -76,7 +76,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
       "settings",
     ),
     ...within("commands", "prototype-names"),
-    ...within("postgres", "changed-columns", "every-setting", "every-type", "random-changes"),
+    ...within("postgres", "changed-columns", "every-setting", "every-type", "random-changes", "search-path"),
     ...within("ddl", "exact-files", "random-files", "writers"),
     ...within("verify", "aggregates"),
     ...within("server/mcp", "conformance"),
@@ -95,11 +95,14 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
       "streaming",
     ),
   ],
-  "walk the ramp's payments from end to end, each in a database of its own": [
-    ...within("ramp/intents", "joint", "many-projects"),
+  "walk through the ramp from end to end, each in a database of its own, or wait for its time limits": [
+    ...within("ramp/intents", "joint", "many-projects", "refunds"),
     ...within("ramp/operator", "operators"),
     ...within("ramp/sandbox", "magic-amounts"),
-    ...within("ramp/webhooks", "feed"),
+    ...within("ramp/api", "document-limit", "erasure", "forwarded-headers", "integration"),
+    ...within("ramp/core", "clock"),
+    ...within("ramp/providers", "provider-test", "wrong-messages"),
+    ...within("ramp/webhooks", "feed", "order"),
   ],
 };
 
