@@ -17,8 +17,9 @@ const RUN_MS = 15 * 60_000;
 const BUILT = ["generator/dist", "runtime/dist"];
 
 interface Ended {
-  /** Null: stopped after `RUN_MS`. */
   readonly code: number | null;
+  /** Whether it was stopped after `RUN_MS`. */
+  readonly isStopped: boolean;
   readonly output: string;
 }
 
@@ -84,9 +85,10 @@ export class Copy {
     rmSync(results, { force: true });
     const vitest = ["npx", "vitest", "run", "--config", "tests/vitest.config.ts", "--bail", "1"];
     const reporter = ["--reporter=json", "--outputFile", results];
-    const { code } = await this.#run([...vitest, ...reporter, ...files]);
+    const { code, isStopped, output } = await this.#run([...vitest, ...reporter, ...files]);
     if (code === 0) return null;
-    if (code === null || !existsSync(results)) return "(no end)";
+    if (isStopped) return "(no end)";
+    if (!existsSync(results)) throw new Error(`The test runner gave no results:\n${output}`);
     const { testResults } = JSON.parse(readFileSync(results, "utf8")) as {
       readonly testResults: readonly { readonly name: string; readonly status: string }[];
     };
@@ -109,12 +111,16 @@ export class Copy {
     const end = (): void => {
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
     };
-    const timer = setTimeout(end, RUN_MS);
+    let isStopped = false;
+    const timer = setTimeout(() => {
+      isStopped = true;
+      end();
+    }, RUN_MS);
     process.once("exit", end);
     const [code] = (await once(child, "close")) as [number | null];
     process.off("exit", end);
     clearTimeout(timer);
-    return { code, output };
+    return { code, output, isStopped };
   }
 }
 
