@@ -1,3 +1,4 @@
+import { fetchPrice } from "../providers/quotes.js";
 import { reasonOf } from "../providers/provider.js";
 import { type IntentContext, takeLease } from "../intents/lease.js";
 import { exitOf, type Stage, stageOf, versionOf } from "./stage.js";
@@ -62,7 +63,8 @@ export async function actOnPage(
   const action = sent.get("action");
   const isAsked = stage.kind === "form" && stage.requirement.code === sent.get("requirement");
   if (action === "submit" && isAsked) return submit(ramp, opened, stage, sent);
-  if (action === "execute") await change(ramp, intent, orderPayment);
+  if (action === "execute" && !(await orderPayment(ramp, intent)))
+    return stagePage(opened, stage, { ...UNTOUCHED, errors: new Map([["", unreachable(intent)]]) }, 503);
   // The state has changed meanwhile: the page shows the current one.
   return redirect(token);
 }
@@ -105,8 +107,7 @@ async function submit(
     case "invalid":
     case "unavailable": {
       ramp.log.warn({ intent: id, connection: connectionId, reason: reasonOf(reply) }, "form not submitted");
-      const problem = `${intent.provider} cannot be reached right now. Please try again in a moment.`;
-      return again(503, new Map([["", problem]]));
+      return again(503, new Map([["", unreachable(intent)]]));
     }
   }
 }
@@ -130,10 +131,21 @@ function stagePage(
   return { status, headers: pageHeaders(pageOrigins), body };
 }
 
-/** Creates the intent's transaction, unless it exists or the intent has expired. */
-function orderPayment(tx: ProjectTransaction, intent: Intent): Intent | null {
-  const isOpen = intent.status === "PENDING_PAYMENT" && intent.expiresAt > intent.readAt;
-  return intent.transaction === null && isOpen ? createPayment(tx, intent) : null;
+const unreachable = ({ provider }: Intent): string =>
+  `${provider} cannot be reached right now. Please try again in a moment.`;
+
+/** Creates the intent's transaction, unless it exists or the intent has expired. False: the provider gives no price for it. */
+async function orderPayment(ramp: IntentContext, intent: Intent): Promise<boolean> {
+  const isPayable = ({ status, transaction, expiresAt, readAt }: Intent): boolean =>
+    status === "PENDING_PAYMENT" && transaction === null && expiresAt > readAt;
+  if (!isPayable(intent)) return true;
+  const isPriced = intent.price !== null;
+  const price = isPriced ? null : await fetchPrice(ramp, await ramp.providers.get(intent), intent);
+  if (!isPriced && price === null) return false;
+  await change(ramp, intent, (tx, current) =>
+    isPayable(current) ? createPayment(tx, current, price) : null,
+  );
+  return true;
 }
 
 /** Records a change of an intent and processes it. `record` returns null when the intent has moved on. */

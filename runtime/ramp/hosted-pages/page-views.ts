@@ -27,7 +27,7 @@ export function viewOf(shown: PageContext, stage: Stage, state: FormState): Page
     case "waiting":
       return waitingView(shown, stage);
     case "confirm":
-      return confirmView(shown);
+      return confirmView(shown, state);
     case "pay":
       return payView(shown, stage);
     case "end":
@@ -83,10 +83,12 @@ function elsewhere({ url: returnUrl }: PageContext, url: string): Html {
   >`;
 }
 
-function confirmView(shown: PageContext): PageView {
+function confirmView(shown: PageContext, state: FormState): PageView {
+  const { price, provider } = shown.intent;
   const title = "Ready to pay";
-  const content = html`${heading(shown, title)}
+  const content = html`${heading(shown, title)} ${errorSummary([], state)}
     <p>Your details are complete. Continue to see how to send the money.</p>
+    ${price === null ? html`<p>${provider} gives the price when you continue; you see it before you pay.</p>` : null}
     ${movement(shown, "Open until")}
     <form method="post">
       <input type="hidden" name="action" value="execute" />

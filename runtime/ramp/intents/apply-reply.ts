@@ -26,7 +26,6 @@ import {
   extendExpiry,
   type IntentMove,
   moveIntent,
-  recordPrice,
   recordRefusal,
   recordRequirement,
   recordStatus,
@@ -123,7 +122,7 @@ function approved(tx: ProjectTransaction, intent: Intent): Intent {
  */
 export function adoptOrder(tx: ProjectTransaction, intent: Intent, price: Price): Intent {
   const payable = intent.status === "PENDING_PAYMENT" ? intent : approved(tx, intent);
-  return createPayment(tx, intent.price === null ? recordPrice(tx, payable, price) : payable);
+  return createPayment(tx, payable, price) ?? payable;
 }
 
 /** The statuses that lead to the reported one. */

@@ -91,7 +91,8 @@ function recordOutcome(
 
 async function performStep(ramp: IntentContext, intent: Intent, step: Step): Promise<StepOutcome> {
   if (step === "wait") return { apply: (_tx, current) => current, progress: null };
-  if (step === "createPayment") return { apply: createPayment, progress: null };
+  if (step === "createPayment")
+    return { apply: (tx, current) => createPayment(tx, current, null) ?? current, progress: null };
   if (step === "prepareRefund") return { apply: prepareRefund, progress: null };
   return callProvider(ramp, intent, step);
 }

@@ -100,10 +100,19 @@ export function extendExpiry(tx: ProjectTransaction, intent: Intent, dueAt: Date
   return { ...intent, expiresAt };
 }
 
-/** Creates the intent's only transaction. Fails in the database when it has one. */
-export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
-  const { price } = intent;
-  if (price === null) throw new Error("The intent has no price: nothing is ordered without one.");
+/**
+ * Creates the intent's only transaction, whoever asks for it. Fails in the database when it has one.
+ * @param fetched the price of an intent that has none
+ * @returns null: it has no price, and nothing is ordered without one
+ */
+export function createPayment(
+  tx: ProjectTransaction,
+  unpriced: Intent,
+  fetched: Price | null,
+): Intent | null {
+  const price = unpriced.price ?? fetched;
+  if (price === null) return null;
+  const intent = unpriced.price === null ? recordPrice(tx, unpriced, price) : unpriced;
   const { now } = tx;
   const id = orderIdOf(intent.id);
   const transaction: Transaction = {

@@ -225,6 +225,28 @@ describe("a page's form", () => {
     expect(await requirementStatus(made)).toBe("PENDING");
   });
 
+  it("fetches the price of an intent that has none, and says when its provider gives none", async () => {
+    await world.sandbox.set({ execution: "stall" });
+    const made = await create({ srcAmount: "44.03" });
+    await post(made.path, FILLED);
+    await checked(made);
+    const shown = await world.call("GET", made.path);
+    expect(shown.text).toContain("Sandbox North gives the price when you continue");
+    const refused = await post(made.path, { action: "execute" });
+    expect([refused.status, refused.headers.get("content-type")]).toEqual([503, "text/html; charset=utf-8"]);
+    expect(refused.text).toContain("Sandbox North cannot be reached right now");
+    const api = await world.call("POST", `/v1/intent/${made.id}/transaction`, { auth: made.auth, body: {} });
+    expect(api.json.error).toBe("PROVIDER_UNAVAILABLE");
+    // The provider quotes again.
+    await world.rows("UPDATE ramp.intents SET src_amount = 44.00 WHERE id = $1", [made.id]);
+    expect((await post(made.path, { action: "execute" })).status).toBe(303);
+    const { json } = await world.call("GET", `/v1/intent/${made.id}`, { auth: made.auth });
+    expect(json.transaction).toBeDefined();
+    const [row] = await world.rows("SELECT price FROM ramp.intents WHERE id = $1", [made.id]);
+    expect(row?.["price"]).toMatchObject({ destAmount: expect.any(String) });
+    await world.sandbox.set({ execution: "settle" });
+  });
+
   it("opens one transaction however often it is sent", async () => {
     const made = await create();
     await world.sandbox.set({ execution: "stall" });

@@ -317,7 +317,7 @@ export class Simulation {
       const isReady =
         intent?.status === "PENDING_PAYMENT" && intent.transaction === null && intent.price !== null;
       if (!isReady || intent.leaseOwner !== null) return "not executed";
-      createPayment(tx, intent);
+      createPayment(tx, intent, null);
       return "executed";
     });
   }

@@ -9,7 +9,7 @@ import { type CustomerRequest, idempotentRoute, type ProjectRequest, route } fro
 import { CreateIntentBody, PageQuery, EmptyBody, ProjectIntentsQuery } from "../request-schemas.js";
 import { IntentEnvelope, TransactionView, ProjectIntentView } from "../response-schemas.js";
 import { failpoint } from "../../core/failpoints.js";
-import { createPayment, recordPrice } from "../../intents/transitions.js";
+import { createPayment } from "../../intents/transitions.js";
 import type { Customer } from "../../sign-in/customer-token.js";
 import type { Project } from "../../sign-in/project-credentials.js";
 
@@ -104,8 +104,7 @@ export const executeTransaction = idempotentRoute("customer", {
         if (awaitsCompliance(intent.status)) return rampError("COMPLIANCE_NOT_COMPLETE");
         if (intent.status !== "PENDING_PAYMENT" || intent.expiresAt <= intent.readAt)
           return rampError("INTENT_CLOSED");
-        const known = intent.price === null && price ? recordPrice(tx, intent, price) : intent;
-        return known.price === null ? rampError("PROVIDER_UNAVAILABLE") : createPayment(tx, known);
+        return createPayment(tx, intent, price) ?? rampError("PROVIDER_UNAVAILABLE");
       },
       recorded: () => failpoint("execution.opened"),
       answer(intent) {
