@@ -75,6 +75,8 @@ describe("an error of what stands behind the database", async () => {
   const service = await serve(ownInstallation(manifest), [], {
     DATABASE_URL: server.url,
     API_KEYS: JSON.stringify({ [key]: { tier: "tier3", user: "user", org: "test" } }),
+    // Its session would be one more, and its schema that of what this user creates below.
+    USAGE_ENABLED: "false",
   });
   const { url } = service;
 
