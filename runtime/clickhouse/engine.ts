@@ -28,7 +28,7 @@ import {
 import { CLICKHOUSE_AGGREGATES } from "./aggregates.js";
 import { RelationLookup } from "./columns.js";
 import { ClickhouseConnection } from "./connect.js";
-import { ClickhouseError, mayHaveChanged, translated } from "./errors.js";
+import { changeIn, ClickhouseError, translated } from "./errors.js";
 import { usesIndex } from "./explain.js";
 import { databaseType, filterType, parseType } from "./filter-types.js";
 import { nextRow, selectGroups, selectKeyed } from "./keyed-pages.js";
@@ -70,7 +70,7 @@ class ClickhouseEngine extends BaseEngine {
   readonly #warn: EngineOptions["warn"];
   #isRefused = false;
   protected override readonly aggregates = CLICKHOUSE_AGGREGATES;
-  protected readonly mayHaveChanged = mayHaveChanged;
+  protected readonly changeIn = changeIn;
   protected readonly translated = translated;
   protected readonly filterTypeOf = ({ type }: ResultColumn) => filterType(parseType(type));
   protected readonly databaseTypeOf = ({ type, states }: ResultColumn) =>

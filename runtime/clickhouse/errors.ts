@@ -1,5 +1,11 @@
 import { Overloaded } from "../core/warehouse/fair-queue.js";
-import { DatabaseUnreachable, QueryTimeout, SourceFailed } from "../core/warehouse/warehouse.js";
+import { COLUMNS_CHANGED } from "./type-proof.js";
+import {
+  type ColumnChange,
+  DatabaseUnreachable,
+  QueryTimeout,
+  SourceFailed,
+} from "../core/warehouse/warehouse.js";
 
 /** An error that ClickHouse reports. Its message holds SQL and the server's version: it is for the log only. */
 export class ClickhouseError extends Error {
@@ -89,9 +95,17 @@ export function isConnectionFailure(error: unknown): boolean {
 const isOneOf = (codes: ReadonlySet<number>, error: unknown): boolean =>
   error instanceof ClickhouseError && codes.has(error.code);
 
-/** Whether the database refused a statement: its relation or columns may have changed since it was built. */
-export const mayHaveChanged = (error: unknown): boolean =>
-  error instanceof ClickhouseError && translated(error) === error;
+/** CANNOT_PARSE_TEXT */
+const UNREADABLE = new Set([6]);
+
+/** In front of the statement, which messages repeat. */
+const PROOF_FAILURE = new RegExp(`^[^(]*Cannot parse string '${COLUMNS_CHANGED}'`);
+
+/** What a statement that was refused says of the relation and columns that it was built for. */
+export function changeIn(error: unknown): ColumnChange {
+  if (!(error instanceof ClickhouseError) || translated(error) !== error) return "none";
+  return isOneOf(UNREADABLE, error) && PROOF_FAILURE.test(error.message) ? "certain" : "possible";
+}
 
 /** Whether something that the database reads from failed: another server, a table function, a dictionary. */
 const isSourceFailure = (error: unknown): boolean =>

@@ -7,6 +7,9 @@ interface TypedValue<From> {
   readonly column: ResultColumn;
 }
 
+/** What ClickHouse cannot read as a number, and names in its error. */
+export const COLUMNS_CHANGED = "columns have changed";
+
 /**
  * The end of a `SELECT` that ClickHouse refuses while it analyzes the statement, also where no row is read, unless these values have
  * the types for which it was written: a clause that no function uses is resolved, and is no step of the plan. `throwIf` in a condition
@@ -23,7 +26,7 @@ export function typeProof<From>(values: readonly TypedValue<From>[]): Sql<From> 
   );
   const found = sql`toTypeName(tuple(0, ${list}))`;
   const text = types.some((type) => /\b(Tuple|Nested)\(/.test(type)) ? onOneLine(found) : found;
-  return sql` WINDOW types AS (ORDER BY toUInt8(if(${text} = ${escapedLiteral(known)}, '1', 'columns have changed')))`;
+  return sql` WINDOW types AS (ORDER BY toUInt8(if(${text} = ${escapedLiteral(known)}, '1', ${escapedLiteral(COLUMNS_CHANGED)})))`;
 }
 
 /** Where `print_pretty_type_names` is on, as it is by default, each named element of a tuple stands on a line. */

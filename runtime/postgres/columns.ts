@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { constant, identifier, join, sql, type Sql } from "../core/warehouse/sql.js";
-import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
+import { type ResultColumn, type ResultColumns, TypeChanged } from "../core/warehouse/warehouse.js";
 import { binaryValue } from "./binary-values.js";
 import { checkType } from "./scalars.js";
-import { TypeChanged } from "./times.js";
 
 /**
  * How a value is written in a response (`rows.ts`). `word`: a text of letters, digits and hyphens. `binary`: JSON from a binary

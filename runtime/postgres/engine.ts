@@ -39,7 +39,7 @@ import {
   isRecoveryConflict,
   isRelationMissing,
   isSourceFailure,
-  mayHaveChanged,
+  changeIn,
 } from "./errors.js";
 import { Explainer } from "./explain.js";
 import { databaseType, filterType } from "./filter-types.js";
@@ -78,7 +78,7 @@ class PostgresEngine extends BaseEngine {
   readonly #url: string;
   #explainer: Explainer | null = null;
   protected override readonly aggregates = POSTGRES_AGGREGATES;
-  protected readonly mayHaveChanged = mayHaveChanged;
+  protected readonly changeIn = changeIn;
   protected readonly filterTypeOf = filterType;
   protected readonly databaseTypeOf = databaseType;
   protected readonly translated = (error: unknown): Error => {

@@ -1,6 +1,5 @@
 import pg from "pg";
-import { QueryTimeout } from "../core/warehouse/warehouse.js";
-import { TypeChanged } from "./times.js";
+import { type ColumnChange, QueryTimeout, TypeChanged } from "../core/warehouse/warehouse.js";
 
 /**
  * What PostgreSQL reports. Messages are localized, and a SQLSTATE is whatever the code that raises it chooses: the severity
@@ -103,10 +102,11 @@ export function isRecoveryConflict(error: unknown): boolean {
   return isConflict(error) && reported(error)?.code === "40001";
 }
 
-/** Whether the database refused a statement: its relation or columns may have changed since it was built. */
-export function mayHaveChanged(error: unknown): boolean {
-  if (error instanceof TypeChanged) return true;
-  return isStatementError(error) && !(error instanceof QueryTimeout) && !isSourceFailure(error);
+/** What a statement that was refused says of the relation and columns that it was built for. */
+export function changeIn(error: unknown): ColumnChange {
+  if (error instanceof TypeChanged) return "certain";
+  const isOwn = isStatementError(error) && !(error instanceof QueryTimeout) && !isSourceFailure(error);
+  return isOwn ? "possible" : "none";
 }
 
 /** Whether a statement names a relation or a schema that the database does not have. */

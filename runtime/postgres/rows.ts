@@ -1,5 +1,6 @@
 import { isFormula } from "../core/model/query.js";
 import type { PooledBytes } from "../core/warehouse/spool.js";
+import { TypeChanged } from "../core/warehouse/warehouse.js";
 import {
   bytesOf,
   copy,
@@ -35,7 +36,6 @@ import {
   putDate,
   putTime,
   TIME_BYTES,
-  TypeChanged,
 } from "./times.js";
 
 /** Writes rows in a format from PostgreSQL's frames. The bytes of a result are those of `take`, in order, and of `end`. */

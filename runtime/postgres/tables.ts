@@ -1,9 +1,14 @@
 import { type PooledBytes, NOTHING } from "../core/warehouse/spool.js";
-import { type ResultColumn, type ResultColumns, TooManyDigits } from "../core/warehouse/warehouse.js";
+import {
+  type ResultColumn,
+  type ResultColumns,
+  TooManyDigits,
+  TypeChanged,
+} from "../core/warehouse/warehouse.js";
 import { binaryValue } from "./binary-values.js";
 import { kindOf } from "./columns.js";
 import { fieldsOf, type RowWriter } from "./rows.js";
-import { daysIn, microsecondsIn, TypeChanged } from "./times.js";
+import { daysIn, microsecondsIn } from "./times.js";
 
 /** Type of a column of a binary table (runtime/docs/responses.md, Parquet and Arrow). It follows from the database's type alone. */
 export type TableType =

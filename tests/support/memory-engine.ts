@@ -64,7 +64,7 @@ class QueryRefused extends Error {
 
 class MemoryEngine extends BaseEngine {
   readonly #tables: MemoryTables;
-  protected readonly mayHaveChanged = (error: unknown) => error instanceof QueryRefused;
+  protected readonly changeIn = (error: unknown) => (error instanceof QueryRefused ? "possible" : "none");
   protected readonly translated = (error: unknown) => error as Error;
   protected readonly filterTypeOf = ({ type }: ResultColumn) =>
     FILTER_TYPES[type] ?? textType("text", "text");

@@ -37,7 +37,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("server/operations/workers"),
     ...within("server/release", "adapter", "copies", "damaged-folder", "damaged-installation"),
     ...within("watch", "config", "guard", "refresh", "serve-run-results", "watch-command"),
-    ...within("postgres", "connections", "lost-connections", "outage"),
+    ...within("postgres", "connections", "lost-connections", "outage", "swaps-under-traffic"),
     ...within("postgres/embedded"),
     ...within("clickhouse", "changes-under-traffic", "errors-behind", "faults"),
     ...within("core/handler", "errors-behind", "replica"),

@@ -20,6 +20,7 @@ import type { Sql } from "./sql.js";
 import { Budget, type SpoolBudget } from "./spool.js";
 import {
   type AggregateResult,
+  type ColumnChange,
   ColumnMissing,
   type DescribedRelation,
   type DescribedSelect,
@@ -121,7 +122,7 @@ export abstract class BaseEngine implements Warehouse {
         this.describe(relation).catch((error: unknown) => {
           throw this.translated(error);
         }),
-      mayHaveChanged: (error) => error instanceof ColumnMissing || this.mayHaveChanged(error),
+      changeIn: (error) => (error instanceof ColumnMissing ? "possible" : this.changeIn(error)),
       onColumns: options.onColumns ?? (() => undefined),
     });
     this.#groupings = new Groupings({
@@ -131,7 +132,7 @@ export abstract class BaseEngine implements Warehouse {
         this.describeSelect(select).catch((error: unknown) => {
           throw this.translated(error);
         }),
-      mayHaveChanged: (error) => this.mayHaveChanged(error),
+      changeIn: (error) => this.changeIn(error),
     });
   }
 
@@ -167,8 +168,8 @@ export abstract class BaseEngine implements Warehouse {
   ): Promise<boolean | null>;
   abstract isReachable(): Promise<boolean>;
   abstract loads(relations: readonly Relation[]): Promise<readonly RelationLoad[]>;
-  /** Whether the database refused a statement: its relation may have changed since it was built. */
-  protected abstract readonly mayHaveChanged: (error: unknown) => boolean;
+  /** What an error says of the relation and columns that its statement was built for. */
+  protected abstract readonly changeIn: (error: unknown) => ColumnChange;
   /** The error as every engine reports it (`warehouse.ts`); others are as they were. */
   protected abstract readonly translated: (error: unknown) => Error;
   /** How a filter compares with a column, and what the table of types says of it. */
@@ -200,8 +201,8 @@ export abstract class BaseEngine implements Warehouse {
   ): Promise<T> {
     try {
       if (query.selection.grouping !== undefined)
-        return await this.#groupings.run(query.selection, context.version, (prepared) =>
-          this.#runGrouped(prepared, query, context, run),
+        return await this.#groupings.run(query.selection, context, (prepared, columns) =>
+          run(this.#grouped(query, prepared), columns),
         );
       return await this.#relations.query(query.relation, context, (columns) => {
         const own = withNamesOf(query, columns);
@@ -221,16 +222,10 @@ export abstract class BaseEngine implements Warehouse {
     }
   }
 
-  #runGrouped<T>(
-    { source, select, read, filtered }: PreparedGrouping,
-    query: ResolvedQuery,
-    context: QueryContext,
-    run: (query: EngineQuery, columns: ResultColumns) => Promise<T>,
-  ): Promise<T> {
+  #grouped(query: ResolvedQuery, { select, read, filtered }: PreparedGrouping): EngineQuery {
     const { conditions } = query.selection;
     this.#requireValues(conditions, filtered);
-    const from = (): Sql<Selection> => select(conditions);
-    return this.#relations.query(source, context, (columns) => run({ ...query, from, read }, columns));
+    return { ...query, from: () => select(conditions), read };
   }
 
   expireColumns({ relation, selection: { grouping } }: ResolvedQuery): void {
@@ -245,10 +240,10 @@ export abstract class BaseEngine implements Warehouse {
 
   async #columnsOfGroups(query: ResolvedQuery, version: string | null): Promise<QueryColumns> {
     try {
-      return await this.#groupings.run(query.selection, version, async ({ source, filtered }) => ({
-        columns: await this.#relations.columns(source, version),
-        filtered,
-      }));
+      const context = { version, isStillNeeded: () => true };
+      return await this.#groupings.run(query.selection, context, ({ filtered }, columns) =>
+        Promise.resolve({ columns, filtered }),
+      );
     } catch (error) {
       throw this.translated(error);
     }

@@ -1,9 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Selection } from "../model/query.js";
-import type { AggregateDialect, PreparedGrouping, SourceColumns } from "./aggregate-dialect.js";
+import { sleep } from "../model/timer.js";
+import type { AggregateDialect, PreparedGrouping } from "./aggregate-dialect.js";
 import { loadMetrics, type MetricsModule } from "./load-metrics.js";
-import type { Relations } from "./relations.js";
-import type { DescribedRelation, DescribedSelect, ResultColumns } from "./warehouse.js";
+import { FIRST_RETRY_PAUSE_MS, type Relations, RETRY_MS } from "./relations.js";
+import type {
+  ColumnChange,
+  DescribedRelation,
+  DescribedSelect,
+  QueryContext,
+  ResultColumns,
+} from "./warehouse.js";
 
 interface GroupingsOptions {
   /** Null: the engine serves no aggregates. */
@@ -11,8 +18,8 @@ interface GroupingsOptions {
   readonly relations: Relations;
   /** The columns of a statement. */
   readonly describe: (select: DescribedSelect) => Promise<DescribedRelation>;
-  /** Whether the database refused a statement: a relation may have changed since it was made. */
-  readonly mayHaveChanged: (error: unknown) => boolean;
+  /** What an error says of the columns that its statement was made for. */
+  readonly changeIn: (error: unknown) => ColumnChange;
 }
 
 /** What an engine makes of groups and measures: statements for the types that their relations have. */
@@ -33,25 +40,53 @@ export class Groupings {
     return this.#engine.prepare(selection, version);
   }
 
-  /** Where the types of what groups read have changed since they were looked up, it runs once more with those of now. */
+  /**
+   * Runs a query of groups. Where the types of what they read have changed since they were looked up, it runs again with those of
+   * now, while they change for up to `RETRY_MS`.
+   */
   async run<T>(
     selection: Selection,
-    version: string | null,
-    work: (prepared: PreparedGrouping) => Promise<T>,
+    context: Pick<QueryContext, "version" | "isStillNeeded">,
+    work: (prepared: PreparedGrouping, columns: ResultColumns) => Promise<T>,
   ): Promise<T> {
-    let used: PreparedGrouping | null = null;
-    try {
-      used = await this.prepare(selection, version);
-      return await work(used);
-    } catch (error) {
-      if (!this.#options.mayHaveChanged(error)) throw error;
-      const read = selection.grouping?.aggregate.relations ?? [];
-      this.#options.relations.expire(read.map(({ relation }) => relation));
-      const found = await this.prepare(selection, version);
-      if (isDeepStrictEqual(found.read.map(typesOf), used?.read.map(typesOf))) throw error;
-      return await work(found);
+    const until = performance.now() + RETRY_MS;
+    for (let pauseMs = FIRST_RETRY_PAUSE_MS; ; pauseMs *= 2) {
+      let used = null as UsedTypes | null;
+      try {
+        const prepared = await this.prepare(selection, context.version);
+        return await this.#options.relations.query(prepared.source, context, (columns) => {
+          used = typesOf(prepared, columns);
+          return work(prepared, columns);
+        });
+      } catch (error) {
+        if (!(await this.#haveChanged(selection, context.version, used, error))) throw error;
+        if (performance.now() > until || !context.isStillNeeded()) throw error;
+      }
+      await sleep(pauseMs);
     }
+  }
+
+  /** Whether the types are others than those that a statement was made for. Rejects where none can be made now. */
+  async #haveChanged(
+    selection: Selection,
+    version: string | null,
+    used: UsedTypes | null,
+    error: unknown,
+  ): Promise<boolean> {
+    const { relations, changeIn } = this.#options;
+    const change = changeIn(error);
+    if (change === "none") return false;
+    relations.expire((selection.grouping?.aggregate.relations ?? []).map(({ relation }) => relation));
+    if (change === "certain") return true;
+    const found = await this.prepare(selection, version);
+    return !isDeepStrictEqual(typesOf(found, await relations.columns(found.source, version)), used);
   }
 }
 
-const typesOf = ({ columns }: SourceColumns): ResultColumns => columns;
+/** The types that a statement was made for: of what it reads, and of its rows. */
+type UsedTypes = readonly ResultColumns[];
+
+const typesOf = ({ read }: PreparedGrouping, columns: ResultColumns): UsedTypes => [
+  ...read.map((source) => source.columns),
+  columns,
+];

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { BoundedCache } from "../http/bounded-cache.js";
 import type { Relation } from "../model/endpoint.js";
 import {
+  type ColumnChange,
   type DescribedRelation,
   type QueryContext,
   RelationMissing,
@@ -10,8 +11,8 @@ import {
 import { sleep } from "../model/timer.js";
 
 /** A query whose relation is missing or changes is retried for this time, with exponential backoff. */
-const RETRY_MS = 2000;
-const FIRST_RETRY_PAUSE_MS = 25;
+export const RETRY_MS = 2000;
+export const FIRST_RETRY_PAUSE_MS = 25;
 
 /** Look-ups at a time when a server starts: few, so that requests do not wait behind them. */
 const CONCURRENT_CHECKS = 2;
@@ -38,8 +39,8 @@ const DERIVED_BYTES = 300;
 interface RelationsOptions {
   /** Looks the relation up. Rejects with `RelationMissing` when it does not exist. */
   readonly describe: (relation: Relation) => Promise<DescribedRelation>;
-  /** Whether the database refused a statement: its relation may have changed since it was built. */
-  readonly mayHaveChanged: (error: unknown) => boolean;
+  /** What an error says of the relation and columns that its statement was built for. */
+  readonly changeIn: (error: unknown) => ColumnChange;
   /** Called with the columns of a relation once per build. */
   readonly onColumns: (relation: Relation, columns: ResultColumns) => void;
 }
@@ -50,11 +51,8 @@ const FRESH_MS = 60_000;
 interface KnownRelation extends DescribedRelation {
   /** Version of the rows at the lookup; null if unknown. */
   readonly version: string | null;
-  /** Of derived rows: what they are made of. */
-  readonly relations: readonly Relation[];
   freshUntil: number;
-  isExpired: boolean;
-  /** Of derived rows: how often relations had expired when they were looked up. */
+  /** How often its relations had expired when its look-up began. */
   readonly expiries: number;
 }
 
@@ -74,7 +72,8 @@ export class Relations {
   readonly #derived = new BoundedCache<KnownRelation>("derived_columns", {
     sizeOf: ({ columns }) => DERIVED_BYTES + COLUMN_BYTES * columns.length,
   });
-  #expiries = 0;
+  /** How often each relation has expired. Bounded by the relations that are served. */
+  readonly #expiries = new Map<string, number>();
 
   constructor(options: RelationsOptions) {
     this.#options = options;
@@ -97,11 +96,15 @@ export class Relations {
 
   /** Their columns, and those of rows derived from them, are looked up again before they are used: an answer depends on them. */
   expire(relations: readonly Relation[]): void {
-    this.#expiries++;
     for (const relation of relations) {
-      const entry = this.#entries.get(relationKey(relation));
-      if (entry !== undefined) entry.isExpired = true;
+      const key = relationKey(relation);
+      this.#expiries.set(key, (this.#expiries.get(key) ?? 0) + 1);
     }
+  }
+
+  #expiriesOf(source: RowSource): number {
+    if (isRelation(source)) return this.#expiries.get(relationKey(source)) ?? 0;
+    return source.relations.reduce((sum, relation) => sum + this.#expiriesOf(relation), 0);
   }
 
   known(relation: Relation): ResultColumns | null {
@@ -173,11 +176,15 @@ export class Relations {
       if (failure.reason !== null) throw failure;
       return null;
     }
-    if (used === null || !this.#options.mayHaveChanged(failure)) throw failure;
+    const change = this.#options.changeIn(failure);
+    // Derived rows are made of other columns, with which they are made anew (`Groupings`).
+    if (used === null || !isRelation(relation) || change === "none") throw failure;
     // Not shared with a look-up that has begun before the failure.
     const found = await this.#lookUp(relation, version).catch((error: unknown) => error as Error);
     if (found instanceof RelationMissing) return this.#changed(relation, version, null, found);
-    if (found instanceof Error || isSame(found, used)) throw failure;
+    if (found instanceof Error) throw failure;
+    // What has certainly changed may have changed back.
+    if (isSame(found, used) && change !== "certain") throw failure;
     return found;
   }
 
@@ -187,8 +194,7 @@ export class Relations {
 
   #cached(relation: RowSource, version: string | null): KnownRelation | null {
     const entry = this.#known(relation);
-    if (entry?.version !== version || entry.isExpired) return null;
-    if (!isRelation(relation) && entry.expiries !== this.#expiries) return null;
+    if (entry?.version !== version || entry.expiries !== this.#expiriesOf(relation)) return null;
     if (entry.freshUntil < Date.now()) {
       // After a failure the stale columns stay: the query itself fails if they are wrong.
       this.#renew(relation, version).catch(() => (entry.freshUntil = Date.now() + FRESH_MS));
@@ -196,9 +202,9 @@ export class Relations {
     return entry;
   }
 
-  /** Looks the relation up; concurrent callers share one look-up. */
+  /** Looks the relation up. Concurrent callers share one look-up, unless the relation has expired since it began. */
   #renew(relation: RowSource, version: string | null): Promise<KnownRelation> {
-    const key = `${keyOf(relation)}\0${version ?? ""}`;
+    const key = `${keyOf(relation)}\0${String(this.#expiriesOf(relation))}\0${version ?? ""}`;
     const pending =
       this.#pending.get(key) ?? this.#lookUp(relation, version).finally(() => this.#pending.delete(key));
     this.#pending.set(key, pending);
@@ -206,7 +212,7 @@ export class Relations {
   }
 
   async #lookUp(relation: RowSource, version: string | null): Promise<KnownRelation> {
-    const expiries = this.#expiries;
+    const expiries = this.#expiriesOf(relation);
     const found = await (isRelation(relation) ? this.#options.describe(relation) : relation.describe());
     const known = this.#known(relation);
     // The same object while nothing has changed: what is made from the columns is cached by it.
@@ -215,9 +221,7 @@ export class Relations {
       id: found.id,
       columns,
       version,
-      relations: relationsOf(relation),
       freshUntil: Date.now() + FRESH_MS,
-      isExpired: false,
       expiries,
     };
     if (!isRelation(relation)) {

@@ -213,6 +213,16 @@ export class ColumnMissing extends Error {
   }
 }
 
+/** A column has become another one since it was looked up: its statement is made again. */
+export class TypeChanged extends Error {
+  constructor() {
+    super("A value is of another type than was looked up: its column has changed.");
+  }
+}
+
+/** What an error says of the columns that its statement was made for: they have changed, or may have. */
+export type ColumnChange = "certain" | "possible" | "none";
+
 /** A query is not run: it would read more rows than its caller's tier may (`MAX_ROWS_READ`). */
 export class TooManyRows extends Error {
   readonly limit: number;
