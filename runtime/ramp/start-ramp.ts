@@ -4,6 +4,7 @@ import type { Logger } from "../core/http/logger.js";
 import { listen, type RunningServer } from "../core/http/listen.js";
 import { PublicNames } from "../core/http/public-names.js";
 import { openRateLimitStore } from "../core/request/rate-limit/open-store.js";
+import { recentText } from "../core/http/service-metrics.js";
 import { rampListener } from "./api/app.js";
 import type { RequestListener } from "node:http";
 import type { PageRoute } from "../core/http/route.js";
@@ -23,6 +24,7 @@ import { storedIssuer, walletIssuer } from "./sign-in/issuer.js";
 import { IntervalJob } from "./core/claim-worker.js";
 import { watchClock } from "./core/clock-jumps.js";
 import { projectId } from "./database/id.js";
+import { readBacklog } from "./intents/attention.js";
 import { startIntentWorker } from "./intents/process-intent.js";
 
 /** The ramp's settings, with what the service or a test adds. */
@@ -96,7 +98,9 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
     const ramp = await openRamp(options, { database, vault, publicUrl: options.publicUrl ?? server.url });
     const { limits = RAMP_DEFAULTS.limits, retentionDays = RAMP_DEFAULTS.retentionDays } = options;
     const { docs: pages = [] } = options;
-    handler = rampListener({ ramp, rates, addressOf, limits, metricsPublic, pages });
+    const text = async (): Promise<string> => ramp.metrics.text(await ramp.database.asOperator(readBacklog));
+    const metrics = { isPublic: metricsPublic, text, recentText: recentText(text) };
+    handler = rampListener({ ramp, rates, addressOf, limits, metrics, pages });
     const intents = startIntentWorker(ramp);
     ramp.signals.on("due", () => intents.wake());
     const deliveries = startDeliveryWorker(ramp, options.deliveries ?? DEFAULT_DELIVERY_POLICY);

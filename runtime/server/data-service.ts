@@ -8,6 +8,7 @@ import { CopyWatcher } from "./release/copy-watcher.js";
 import { missingColumns, missingRelations, warnOfMissingColumns } from "./release/missing-relations.js";
 import type { Release } from "./release/release.js";
 import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
+import { recentText } from "../core/http/service-metrics.js";
 import { FailingEndpoints } from "./operations/failing-endpoints.js";
 import { Metrics, type ServedRelease } from "./operations/metrics.js";
 import { earlyErrors } from "../core/handler/early-errors.js";
@@ -201,6 +202,7 @@ function serviceOf(
   const { environment, title, active, builds, refreshes, refresh } = options;
   const { warehouse } = gateway;
   const { registry } = metrics;
+  const text = options.metricsText ?? (() => registry.metrics());
   return {
     title,
     documents,
@@ -213,10 +215,7 @@ function serviceOf(
     heldBack: () => active.current.manifest?.heldBack ?? [],
     failingEndpoints: () => failing.among(active.current.endpoints),
     staleCopies: () => builds.staleCopies,
-    metrics: {
-      contentType: registry.contentType,
-      text: options.metricsText ?? (() => registry.metrics()),
-    },
+    metrics: { contentType: registry.contentType, text, recentText: recentText(text) },
     metricsPublic: environment.metricsPublic,
     origins: environment,
     usageOf: (keyId) => usage?.daysOf(keyId) ?? Promise.resolve(null),

@@ -43,7 +43,6 @@ import { isLocalCaller } from "../../core/http/headers.js";
 import { isRampError, jsonResponse, type RampAnswer, rampError } from "../core/ramp-errors.js";
 import { SCRIPT, STYLE } from "../hosted-pages/layout.js";
 import { actOnPage, pageStatus, showPage } from "../hosted-pages/hosted-page.js";
-import { readBacklog } from "../intents/attention.js";
 import { openApiDocument, TITLE } from "./openapi.js";
 
 /** All endpoints, in the order of the documentation; the app, the OpenAPI document and the tests go through this list. */
@@ -153,10 +152,10 @@ async function health({ service: { ramp, rates } }: RampExchange): Promise<RampA
 
 /** Open to this machine only, unless METRICS_PUBLIC is set; a forwarded request counts as remote. */
 async function metrics({ service, request }: RampExchange): Promise<RampAnswer> {
-  const { ramp, addressOf, metricsPublic } = service;
+  const { ramp, addressOf, metrics } = service;
   const isLocal = isLocalCaller(addressOf, request);
-  if (!metricsPublic && !isLocal) return rampError("METRICS_FORBIDDEN");
-  const body = await ramp.metrics.text(await ramp.database.asOperator(readBacklog));
+  if (!metrics.isPublic && !isLocal) return rampError("METRICS_FORBIDDEN");
+  const body = await (isLocal ? metrics.text() : metrics.recentText());
   return { status: 200, body, headers: { "Content-Type": ramp.metrics.registry.contentType } };
 }
 

@@ -26,7 +26,13 @@ export interface ApiServices {
   readonly rates: RateLimitStore;
   readonly addressOf: ClientAddress;
   readonly limits: RampLimits;
-  readonly metricsPublic: boolean;
+  readonly metrics: {
+    /** Whether METRICS_PUBLIC opens them to other machines. */
+    readonly isPublic: boolean;
+    readonly text: () => Promise<string>;
+    /** At most a second old. */
+    readonly recentText: () => Promise<string>;
+  };
   /** The pages of the documentation. */
   readonly pages: readonly PageRoute[];
 }

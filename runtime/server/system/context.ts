@@ -34,7 +34,12 @@ export interface Service {
   /** Endpoints whose changes the guard holds back. */
   readonly heldBack: () => readonly HeldBackEndpoint[];
   /** The content of `/metrics`. */
-  readonly metrics: { readonly contentType: string; text(): Promise<string> };
+  readonly metrics: {
+    readonly contentType: string;
+    readonly text: () => Promise<string>;
+    /** At most a second old. */
+    readonly recentText: () => Promise<string>;
+  };
   /** Whether `/metrics` is public. */
   readonly metricsPublic: boolean;
   readonly origins: OriginSettings;

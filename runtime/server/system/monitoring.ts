@@ -52,13 +52,13 @@ async function health(exchange: Exchange, service: Service): Promise<Reply> {
 }
 
 /** Callers of this machine and of tier3, and everybody with METRICS_PUBLIC; no page of another origin. */
-function isForOperator(
-  { gateway, request, context: { caller } }: Exchange,
-  { metricsPublic, origins }: Service,
-): boolean {
-  if (originProblem(origins, request) !== null) return false;
-  const isOperator = caller.tier === "tier3" && caller.allowed === null;
-  return metricsPublic || isOperator || isLocalCaller(gateway.addressOf, request);
+function isForOperator(exchange: Exchange, { metricsPublic, origins }: Service): boolean {
+  if (originProblem(origins, exchange.request) !== null) return false;
+  return metricsPublic || isOperator(exchange);
+}
+
+function isOperator({ gateway, request, context: { caller } }: Exchange): boolean {
+  return (caller.tier === "tier3" && caller.allowed === null) || isLocalCaller(gateway.addressOf, request);
 }
 
 export const METRICS: SystemRoute = {
@@ -69,8 +69,9 @@ export const METRICS: SystemRoute = {
 /** For loopback callers and tier3 keys (runtime/docs/operations.md). */
 async function metrics(exchange: Exchange, service: Service): Promise<Reply | HttpError> {
   if (!isForOperator(exchange, service)) return refusalOf(exchange, service);
-  const headers = { "Content-Type": service.metrics.contentType };
-  return { status: 200, body: await service.metrics.text(), headers };
+  const { contentType, text, recentText } = service.metrics;
+  const body = await (isOperator(exchange) ? text() : recentText());
+  return { status: 200, body, headers: { "Content-Type": contentType } };
 }
 
 function refusalOf({ request }: Exchange, { origins }: Service): HttpError {
