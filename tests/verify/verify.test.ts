@@ -208,6 +208,13 @@ describe("a difference", () => {
     ]);
   });
 
+  it("is a filter whose rows are found by the index of the sort, from its start", async () => {
+    const columns = { id: "integer", note: "text" };
+    expect(await found({ name: "sales", key: "id", columns, filters: ["note"], notNull: ["id"] })).toEqual([
+      'unindexed-filter: No index of "sales" serves the column "note": each request that filters by "note[…]" reads the whole relation.',
+    ]);
+  });
+
   it("is a materialized view that was never refreshed", async () => {
     const columns = { id: "integer" };
     expect(await found({ name: "empty", columns }, { name: "filled", columns })).toEqual([
