@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
+import { clickhouse, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { serve } from "../support/command.js";
 import { sendRequest } from "../support/http-client.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, ownInstallation } from "../support/service.js";
+import { roleOf } from "./role.js";
 
 const key = KEYS.tier3;
 const CALLERS = 4;
@@ -36,6 +37,9 @@ const select = (type: string, more = ""): string =>
   `SELECT toInt32(number + 1) AS id, CAST(toString(number + 1), '${quoted(type)}') AS v${more} FROM numbers(9)`;
 const table = (name: string, type: string, more = ""): string =>
   `TABLE @.${name} ORDER BY id AS ${select(type, more)}`;
+
+/** Begins what are new settings of the role instead of a statement. */
+const ROLE = "role ";
 
 /** What replaces or alters the relation `moved`, a table before each of them; `$` stands for a type. */
 const CHANGES: Readonly<Record<string, (type: string) => readonly string[]>> = {
@@ -112,7 +116,22 @@ const CHANGES: Readonly<Record<string, (type: string) => readonly string[]>> = {
     "DROP TABLE @.next SYNC",
   ],
   "detach and attach": () => ["DETACH TABLE @.moved SYNC; ATTACH TABLE @.moved"],
+  "settings of the role": () => [
+    ROLE + JSON.stringify({ session_timezone: "Asia/Kolkata", output_format_json_quote_64bit_integers: "1" }),
+    ROLE + JSON.stringify({ output_format_json_quote_decimals: "1", date_time_output_format: "iso" }),
+    ROLE +
+      JSON.stringify({ join_use_nulls: "1", transform_null_in: "1", max_threads: "1", max_block_size: "2" }),
+    ROLE + JSON.stringify({ cast_keep_nullable: "1", format_csv_delimiter: "|", extremes: "1" }),
+    ROLE + JSON.stringify({}),
+  ],
 };
+
+let profile: Readonly<Record<string, string>> = {};
+
+async function run(statement: string): Promise<void> {
+  if (!statement.startsWith(ROLE)) await clickhouse(statement);
+  else profile = JSON.parse(statement.slice(ROLE.length)) as typeof profile;
+}
 
 /** What callers ask, and the ids of the answer. */
 const ASKED: readonly (readonly [target: string, ids: string])[] = [
@@ -158,7 +177,7 @@ describe.skipIf(!hasClickhouse).each(["1", "2"])("with %s workers", (workers) =>
     { timeout: 600_000 },
     async () => {
       const { url } = await serve(installation, ["--only", "data", "--workers", workers], {
-        DATABASE_URL: clickhouseUrl(),
+        DATABASE_URL: await roleOf(() => profile),
         API_KEYS: JSON.stringify({ [key]: { tier: "tier3", user: "user", org: "test" } }),
         RATE_LIMITS: "tier3=100000000",
       });
@@ -179,7 +198,7 @@ describe.skipIf(!hasClickhouse).each(["1", "2"])("with %s workers", (workers) =>
         for (const [i, [name, statementsOf]] of Object.entries(CHANGES).entries())
           for (const [j, statement] of statementsOf(TYPES[(i * 5 + 6) % TYPES.length]!).entries()) {
             changed = `${name}: ${String(j)}`;
-            for (const each of statement.replaceAll("@", database).split("; ")) await clickhouse(each);
+            for (const each of statement.replaceAll("@", database).split("; ")) await run(each);
             const until = asked + CALLERS * BETWEEN;
             await expect.poll(() => asked, { interval: 5 }).toBeGreaterThan(until);
           }
