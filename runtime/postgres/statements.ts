@@ -226,16 +226,29 @@ export class StatementBatch implements pg.Submittable {
     const error = this.#connection.errorOf(cause);
     // Whatever a query fails with after it is bound to its values is its own failure.
     const isUnbound = query != null && !this.#isBound(query);
-    const runsAgain = isUnbound && (this.#refusesPlan(query, error) || this.#hasEndedBefore(query, error));
-    const isUsable = isStatementError(error) && !(isUnbound && isSessionLost(error));
-    if (isUsable && !this.#isEnding) this.awaitNext();
+    const isLost = isUnbound && this.#isLost(query, error);
+    const runsAgain =
+      isUnbound && !isLost && (this.#refusesPlan(query, error) || this.#hasEndedBefore(query, error));
+    if (isStatementError(error) && !isLost && !this.#isEnding) this.awaitNext();
     else this.#abort();
-    if (runsAgain) query.renew();
+    if (isLost) query.retry();
+    else if (runsAgain) query.renew();
     else query?.done(error);
   }
 
   #isBound({ sink }: WireQuery): boolean {
     return this.#connection.client.tap.bound >= (this.#connection.settingsOf(sink) === null ? 1 : 2);
+  }
+
+  /**
+   * Whether the session has lost what was prepared in it before, and with it its settings, as a pooler's `DISCARD ALL` does: it ends,
+   * and the query runs in another one.
+   */
+  #isLost(query: WireQuery, error: Error): boolean {
+    if (!isSessionLost(error)) return false;
+    const settings = this.#connection.settingsOf(query.sink);
+    if (settings !== null && this.#connection.client.tap.bound === 0) return settings.text === undefined;
+    return this.#parsed !== query;
   }
 
   /**

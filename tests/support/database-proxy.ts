@@ -55,3 +55,41 @@ export async function proxyThatNotes(url: string) {
   });
   return { url: noted, addresses };
 }
+
+/** ReadyForQuery, the end of an answer, without its last byte. */
+const READY = Buffer.from("Z\0\0\0\x05", "latin1");
+
+/** Passes everything on; `say` runs a statement in all sessions of PostgreSQL, which must be idle, without their client. */
+export async function proxyThatSays(url: string) {
+  const sessions = new Set<(sql: string) => Promise<void>>();
+  const { url: said } = await proxyOf(url, (client, open) => {
+    const database = open();
+    let answered: (() => void) | null = null;
+    const say = (sql: string) =>
+      new Promise<void>((resolve) => {
+        answered = resolve;
+        const text = Buffer.from(`Q\0\0\0\0${sql}\0`);
+        text.writeInt32BE(text.length - 1, 1);
+        database.write(text);
+      });
+    sessions.add(say);
+    client.on("data", (bytes: Buffer) => database.write(bytes));
+    client.on("close", () => database.destroy());
+    database.on("data", (bytes: Buffer) => {
+      if (answered === null) client.write(bytes);
+      else if (bytes.includes(READY)) {
+        answered();
+        answered = null;
+      }
+    });
+    database.on("close", () => {
+      sessions.delete(say);
+      client.destroy();
+    });
+  });
+  const say = async (sql: string): Promise<number> => {
+    await Promise.all([...sessions].map((each) => each(sql)));
+    return sessions.size;
+  };
+  return { url: said, say };
+}
