@@ -145,7 +145,8 @@ const SCENARIOS: Readonly<Record<string, (commands: readonly string[]) => Promis
 };
 
 describe.skipIf(!needs("curl"))("the commands of", () => {
-  it.each(WITH_COMMANDS)("%s", async (place) => {
+  // Some install the packages first.
+  it.each(WITH_COMMANDS)("%s", { timeout: 600_000 }, async (place) => {
     const at = place.indexOf(" ");
     const [file, heading] = [place.slice(0, at), place.slice(at + 1)];
     const commands = commandsOf(file, heading);
