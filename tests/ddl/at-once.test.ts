@@ -10,7 +10,7 @@ const TABLES = {
   clickhouse: "SELECT name FROM system.tables WHERE database = '@'",
 };
 
-describe.skipIf(!needs("python3")).each(COPY_ENGINES)("loads into %s", (engine) => {
+describe.skipIf(!needs("pyarrow")).each(COPY_ENGINES)("loads into %s", (engine) => {
   const orders = async (): Promise<CopiedProject> => {
     const project = await CopiedProject.of(engine, "snowflake", {
       name: "orders",

@@ -75,7 +75,7 @@ async function cluster() {
   return { nodes, project, variables, args, load, write, built, url };
 }
 
-const copy = needs("python3") && hasClickhouse ? await cluster() : null;
+const copy = needs("pyarrow") && hasClickhouse ? await cluster() : null;
 
 describe.skipIf(copy === null)("a copy on two shards", () => {
   if (copy === null) return;

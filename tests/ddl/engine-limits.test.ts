@@ -84,7 +84,7 @@ const LIMITS: Readonly<Record<string, Limit>> = {
   },
 };
 
-describe.skipIf(!needs("python3")).each(COPY_ENGINES)("%s, of a copy", async (engine) => {
+describe.skipIf(!needs("pyarrow")).each(COPY_ENGINES)("%s, of a copy", async (engine) => {
   const cases = await casesOf(engine, LIMITS);
   it.each(Object.keys(LIMITS))("loads or refuses %s", (name) => cases(name));
 

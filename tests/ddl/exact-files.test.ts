@@ -139,7 +139,7 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
   },
 };
 
-describe.skipIf(!needs("python3")).each(COPY_ENGINES)("an export loaded into %s", async (engine) => {
+describe.skipIf(!needs("pyarrow")).each(COPY_ENGINES)("an export loaded into %s", async (engine) => {
   const names = Object.keys(SITUATIONS);
   const project = await CopiedProject.of(
     engine,
@@ -178,7 +178,7 @@ const DAMAGES: Readonly<Record<string, (file: Buffer) => string | Buffer>> = {
   "has an end that cannot be read": () => `PAR1${"x".repeat(100)}\x10\0\0\0PAR1`,
 };
 
-describe.skipIf(!needs("python3")).each(COPY_ENGINES)("a file that %s cannot read", async (engine) => {
+describe.skipIf(!needs("pyarrow")).each(COPY_ENGINES)("a file that %s cannot read", async (engine) => {
   const project = await CopiedProject.of(engine, "duckdb", { name: "orders", columns: { id: "INTEGER" } });
 
   it.each(Object.keys(DAMAGES))("is named among others, and what it has: it %s", async (damage) => {

@@ -30,7 +30,7 @@ const COMMENTS = {
   clickhouse: "SELECT comment FROM system.tables WHERE database = '@' ORDER BY name",
 };
 
-describe.skipIf(!needs("python3")).each(COPY_ENGINES)("a copy in %s", (engine) => {
+describe.skipIf(!needs("pyarrow")).each(COPY_ENGINES)("a copy in %s", (engine) => {
   const copy = async () => {
     const project = await CopiedProject.of(engine, "snowflake", {
       name: "orders",

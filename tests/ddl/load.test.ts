@@ -68,7 +68,7 @@ const EXPECTED = {
   },
 };
 
-describe.skipIf(!needs("python3")).each(COPY_ENGINES)("a load of Parquet into %s", (engine) => {
+describe.skipIf(!needs("pyarrow")).each(COPY_ENGINES)("a load of Parquet into %s", (engine) => {
   const orders = (columns: Readonly<Record<string, string>> = COLUMNS): Promise<CopiedProject> =>
     CopiedProject.of(engine, "snowflake", {
       name: "orders",

@@ -40,7 +40,7 @@ const LIMITS: Readonly<Record<string, Omit<Limit, "is"> & { readonly is: readonl
   },
 };
 
-describe.skipIf(!needs("python3", "@duckdb/node-api"))("a copy that the newest DuckDB reads", async () => {
+describe.skipIf(!needs("pyarrow", "@duckdb/node-api"))("a copy that the newest DuckDB reads", async () => {
   const cases = await casesOf(
     "postgres",
     Object.fromEntries(

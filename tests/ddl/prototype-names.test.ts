@@ -6,7 +6,7 @@ import { COPY_ENGINES, CopiedProject, writeParquet } from "./copies.js";
 
 const columns = Object.fromEntries(PROTOTYPE_NAMES.map((name) => [name, "VARCHAR"]));
 
-describe.skipIf(!needs("python3", "duckdb")).each(COPY_ENGINES)("loaded into %s", (engine) => {
+describe.skipIf(!needs("pyarrow", "duckdb")).each(COPY_ENGINES)("loaded into %s", (engine) => {
   it("relations and columns keep such names", async () => {
     const project = await CopiedProject.of(
       engine,

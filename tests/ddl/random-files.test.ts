@@ -83,7 +83,7 @@ async function outcomesOf(
   return Object.fromEntries(outcomes);
 }
 
-it.skipIf(!needs("python3") || COPY_ENGINES.length < 2)(
+it.skipIf(!needs("pyarrow") || COPY_ENGINES.length < 2)(
   `serves what ${String(FILES)} files of random schemas hold, or refuses it on both engines`,
   async () => {
     const total = { loaded: 0, refused: 0 };

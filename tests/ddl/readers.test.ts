@@ -20,7 +20,7 @@ async function ownRole(): Promise<string> {
   return role;
 }
 
-describe.skipIf(!needs("python3"))("a copy in PostgreSQL", () => {
+describe.skipIf(!needs("pyarrow"))("a copy in PostgreSQL", () => {
   const loaded = async (...args: readonly string[]): Promise<CopiedProject> => {
     const project = await CopiedProject.of("postgres", "snowflake", MODEL);
     await writeParquet(project.file("orders.parquet"), ROWS);
@@ -54,7 +54,7 @@ describe.skipIf(!needs("python3"))("a copy in PostgreSQL", () => {
   });
 });
 
-it.skipIf(!needs("python3") || !hasClickhouse)(
+it.skipIf(!needs("pyarrow") || !hasClickhouse)(
   "a view over the export is read by a role that may not read files, and becomes a table",
   async () => {
     const project = await CopiedProject.of("clickhouse", "snowflake", MODEL);

@@ -33,7 +33,7 @@ async function ended(program: string, args: readonly string[]): Promise<Ended> {
   );
 }
 
-describe.skipIf(!needs("psql", "duckdb", "python3"))("a script for psql", () => {
+describe.skipIf(!needs("psql", "duckdb", "pyarrow"))("a script for psql", () => {
   it("loads the rows, again and again, and rolls a wrong file back", async () => {
     const project = await CopiedProject.of("postgres", "snowflake", MODEL);
     const file = project.file("orders.parquet");
@@ -68,7 +68,7 @@ describe.skipIf(!needs("psql", "duckdb", "python3"))("a script for psql", () => 
   });
 });
 
-describe.skipIf(!needs("python3") || !hasClickhouse)("a script for the client of ClickHouse", () => {
+describe.skipIf(!needs("pyarrow") || !hasClickhouse)("a script for the client of ClickHouse", () => {
   it("loads the rows, again and again, and keeps them where the next file is wrong", async () => {
     const project = await CopiedProject.of("clickhouse", "snowflake", MODEL);
     const file = project.file("orders.parquet");

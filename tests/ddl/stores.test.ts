@@ -15,7 +15,7 @@ import { listen } from "../support/port.js";
 import { ownFolder } from "../support/service.js";
 import { COPY_ENGINES, CopiedProject, writeParquet } from "./copies.js";
 
-const hasStores = needs("python3", "moto_server", "azurite-blob");
+const hasStores = needs("pyarrow", "moto_server", "azurite-blob");
 
 /** A home with the extensions that DuckDB reads stores with: it would download them. */
 async function homeWith(...extensions: readonly string[]): Promise<string> {

@@ -18,7 +18,7 @@ const LAST_KILL_MS = 2500;
 const rowsOf = (load: number): string =>
   `{'ID': pa.array(range(${String(ROWS)}), pa.int64()), 'LOAD': pa.array([${String(load)}] * ${String(ROWS)}, pa.int32())}`;
 
-describe.skipIf(!needs("python3")).each(COPY_ENGINES)("loads into %s", (engine) => {
+describe.skipIf(!needs("pyarrow")).each(COPY_ENGINES)("loads into %s", (engine) => {
   const orders = async (): Promise<CopiedProject> => {
     const project = await CopiedProject.of(engine, "snowflake", {
       name: "orders",

@@ -108,7 +108,7 @@ const WRITERS: Readonly<Record<string, (from: string, to: string) => Promise<unk
   }),
 };
 
-const hasWriters = needs("python3", "duckdb");
+const hasWriters = needs("pyarrow", "duckdb");
 const projects = await Promise.all(
   (hasWriters ? COPY_ENGINES : []).map(async (engine) => {
     const project = await CopiedProject.of(engine, "spark", { name: "orders", columns: COLUMNS });

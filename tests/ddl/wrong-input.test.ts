@@ -39,7 +39,7 @@ const WRONG: readonly (readonly [
   ],
 ];
 
-describe.skipIf(!needs("python3")).each(COPY_ENGINES)("ddl for %s", async (engine) => {
+describe.skipIf(!needs("pyarrow")).each(COPY_ENGINES)("ddl for %s", async (engine) => {
   const project = await CopiedProject.of(engine, "snowflake", ...MODELS);
   const cases = WRONG.map(([args, says, named = {}]) => [args.join(" "), args, says, named] as const);
   it.each(cases)("%s", async (_, args, says, named) => {
@@ -53,7 +53,7 @@ describe.skipIf(!needs("python3")).each(COPY_ENGINES)("ddl for %s", async (engin
   });
 });
 
-it.skipIf(!needs("python3"))("a view needs an engine that reads exports", async () => {
+it.skipIf(!needs("pyarrow"))("a view needs an engine that reads exports", async () => {
   const project = await CopiedProject.of("postgres", "snowflake", ...MODELS);
   await writeParquet(project.file("orders.parquet"), "{'id': pa.array([1])}");
   expect(await project.load("--as", "view")).toMatchObject({

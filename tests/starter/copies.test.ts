@@ -244,7 +244,7 @@ const described = (at: Served): unknown =>
     OF_COPIES.has(key) ? undefined : value,
   );
 
-describe.skipIf(!SERVER_URL || !hasClickhouse || !needs("python3"))("the starter as a copy", () => {
+describe.skipIf(!SERVER_URL || !hasClickhouse || !needs("pyarrow"))("the starter as a copy", () => {
   const database = scratchDatabase("copied", "analytics");
   const empty = scratchDatabase("copy_of_starter", "analytics");
 

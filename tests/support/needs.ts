@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,6 +23,7 @@ const INSTALL = {
   "openapi-python-client": "pip install openapi-python-client==0.29.1",
   schemathesis: "pip install schemathesis==4.32.5",
   python3: "apt-get install python3",
+  pyarrow: "pip install pyarrow",
   openssl: "apt-get install openssl",
   curl: "apt-get install curl",
   "kubernetes-validate": "pip install kubernetes-validate",
@@ -64,7 +66,7 @@ export function needs(...programs: readonly Program[]): boolean {
   const missing = programs.filter((program) => find(program) === null);
   if (missing.length === 0) return true;
   const message = missing
-    .map((program) => `${program} is not installed (${INSTALL[program]}, or set ${variable(program)})`)
+    .map((program) => `${program} is not installed (${INSTALL[program]}${orVariable(program)})`)
     .join("; ");
   if (process.env["CI"] === "true") throw new Error(`${message}.`);
   console.warn(`SKIPPED: ${message}.`);
@@ -76,11 +78,24 @@ export function programPath(program: Program): string {
   return find(program) ?? program;
 }
 
+/** Modules of Python, which lie where its own look-up finds them. */
+const MODULES: ReadonlySet<Program> = new Set(["pyarrow"]);
+
+/** Whether Python has a module, without loading it. */
+function hasModule(name: string): boolean {
+  const found = `import importlib.util as u, sys; sys.exit(u.find_spec("${name}") is None)`;
+  return spawnSync("python3", ["-c", found], { stdio: "ignore" }).status === 0;
+}
+
 function find(program: Program): string | null {
+  if (MODULES.has(program)) return hasModule(program) ? program : null;
   const named = process.env[variable(program)];
   const paths = named === undefined ? FOLDERS.map((folder) => join(folder, program)) : [named];
   return paths.find(isExecutable) ?? null;
 }
+
+const orVariable = (program: Program): string =>
+  MODULES.has(program) ? "" : `, or set ${variable(program)}`;
 
 /** `REDIS_SERVER_PATH` of `redis-server`. */
 function variable(program: Program): string {
