@@ -101,7 +101,7 @@ export function extendExpiry(tx: ProjectTransaction, intent: Intent, dueAt: Date
 }
 
 /**
- * Creates the intent's only transaction, whoever asks for it. Fails in the database when it has one.
+ * Creates the only transaction of an intent. Fails in the database when it has one.
  * @param fetched the price of an intent that has none
  * @returns null: it has no price, and nothing is ordered without one
  */
