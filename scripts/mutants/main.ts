@@ -7,6 +7,7 @@
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
+import { resolve } from "node:path";
 import { filesOf } from "../../tests/support/test-sets.js";
 import { Copy } from "./copy.js";
 import { loadedBy } from "./loaded-by.js";
@@ -44,6 +45,8 @@ const startsCommand = quick.filter((file) =>
 );
 /** Test files that fail without a mutant here. */
 const failing = new Set<string>();
+/** Test files that pass without one. */
+const green = new Set<string>();
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 const [command, number, ...reason] = process.argv.slice(2);
@@ -60,7 +63,7 @@ async function runMutants(): Promise<void> {
   const mutants = inOrder();
   const isDone = (): boolean => countOf("caught") + countOf("survived") >= count;
   if (isDone()) return;
-  const copy = await Copy.make(process.cwd(), ".data/mutants");
+  const copy = await Copy.make(process.cwd(), resolve(".data/mutants"));
   for (const mutant of mutants) {
     if (isDone()) return;
     if (resultsOf().has(mutant.number)) continue;
@@ -92,8 +95,6 @@ async function failureOf(copy: Copy, file: string): Promise<string | null> {
   }
   return copy.withBuild(() => copy.failureOf(startsCommand.filter((test) => !failing.has(test))));
 }
-
-const green = new Set<string>();
 
 /** Whether a test file passes without a mutant. */
 async function isGreen(copy: Copy, file: string): Promise<boolean> {
