@@ -70,7 +70,10 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const { environment, databaseUrl, active, log } = options;
   const { builds = new BuildRecords() } = options;
   requireAdapter(active.current, databaseUrl);
-  const parts = openParts({ ...options, builds }, await loadParts({ ...environment, databaseUrl }, log));
+  // All that a stop needs is loaded now: a stop loads nothing.
+  const loaded = await loadParts({ ...environment, databaseUrl }, log);
+  const usage = await openUsage(environment, databaseUrl, log);
+  const parts = openParts({ ...options, builds }, loaded, usage);
   const { gateway, metrics } = parts;
   const listener = dataApiListener(parts, serviceOf({ ...options, builds }, parts), options);
   const server = await listen(listener, environment.host, environment.port, {
@@ -120,9 +123,9 @@ interface ServiceParts {
 function openParts(
   options: DataServiceOptions & { readonly builds: BuildRecords },
   loaded: GatewayParts,
+  usage: Usage | null,
 ): ServiceParts {
   const { environment, databaseUrl, title, about, active, builds, log } = options;
-  const usage = openUsage(environment, databaseUrl, log);
   const failing = new FailingEndpoints();
   /** Told of each response. */
   const recorders: ((record: RequestRecord) => void)[] = [
@@ -247,13 +250,13 @@ function dataAgesOf(
 }
 
 /** Usage is stored in PostgreSQL. */
-function openUsage(
+async function openUsage(
   { usageEnabled, clickhouseUrl, ...named }: Environment,
   url: string,
   log: Logger,
-): Usage | null {
+): Promise<Usage | null> {
   const databaseUrl = clickhouseUrl === null ? url : named.databaseUrl;
-  if (usageEnabled && databaseUrl !== null) return new Usage({ databaseUrl, log });
+  if (usageEnabled && databaseUrl !== null) return Usage.open({ databaseUrl, log });
   if (usageEnabled)
     log.info(
       "usage is not recorded: it is stored in PostgreSQL. Set DATABASE_URL to one, and CLICKHOUSE_URL to ClickHouse",

@@ -47,7 +47,7 @@ function rowOf({
 /** A database in which servers recorded calls, on all days if nothing else is said. */
 async function recordedIn(calls: readonly Calls[], days: readonly string[] = DAYS): Promise<string> {
   const url = await ownDatabase();
-  const table = new UsageTable(url);
+  const table = await UsageTable.open(url);
   await table.add([...calls.map(rowOf), ...days.map((each) => recordedDay(each))]);
   await table.close();
   return url;
@@ -249,7 +249,7 @@ describe("a breaking change that hits nobody", () => {
 
   it("stays breaking where counts of a day were lost", async () => {
     const url = await ownDatabase();
-    const table = new UsageTable(url);
+    const table = await UsageTable.open(url);
     await table.add(DAYS.map((each, i) => recordedDay(each, i === 4 ? 1 : 0)));
     await table.close();
     expect(await changed([withoutSymbol], url, warning)).toMatchObject({ exit: 1 });

@@ -8,6 +8,7 @@ import { needs } from "../support/needs.js";
 import { routewright } from "../commands/run.js";
 import { ownDatabase } from "../ramp/support/world.js";
 import { atEnd } from "../support/at-end.js";
+import { ownFolder } from "../support/service.js";
 import {
   commandsOf,
   FILES,
@@ -60,7 +61,9 @@ const SCENARIOS: Readonly<Record<string, (commands: readonly string[]) => Promis
     expect(others).toEqual([]);
     // Its own ports are taken: it takes free ones.
     for (const port of [8000, 8001, 8002]) await occupy(port);
-    const [, address = ""] = await startUntil(start, root, {}, /The data API is at (\S+)[\s\S]*Ctrl-C/);
+    // A newcomer's folder of temporary files has no module that tsx compiled before.
+    const env = { TMPDIR: ownFolder() };
+    const [, address = ""] = await startUntil(start, root, env, /The data API is at (\S+)[\s\S]*Ctrl-C/);
     expect(curl).toContain("http://127.0.0.1:8000/");
     const stdout = await shell(curl.replace("http://127.0.0.1:8000", address), root);
     expect(stdout).toMatch(/^HTTP\/1\.1 200 OK/);

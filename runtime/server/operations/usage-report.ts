@@ -164,7 +164,7 @@ async function reading<Value>(
   url: string,
   work: (table: UsageTable) => Promise<Value>,
 ): Promise<Outcome<Value>> {
-  const table = new UsageTable(url, 0);
+  const table = await UsageTable.open(url, 0);
   try {
     return succeeded(await work(table));
   } catch (error) {

@@ -87,15 +87,16 @@ const QUERY_TIMEOUT_MS = 5000;
 
 /** The table `routewright.usage`. Has its own connection, so that it and the queries do not wait for each other. */
 export class UsageTable {
-  readonly #open: () => Promise<Transactions>;
-  #transactions: Promise<Transactions> | null = null;
+  readonly #transactions: Transactions;
 
-  /** `queryTimeoutMs`: 0 for none. */
-  constructor(url: string, queryTimeoutMs = QUERY_TIMEOUT_MS) {
-    this.#open = async () => {
-      const { OwnTables } = await import("../../postgres/own-tables.js");
-      return new OwnTables(url, { name: "routewright usage", queryTimeoutMs });
-    };
+  private constructor(transactions: Transactions) {
+    this.#transactions = transactions;
+  }
+
+  /** Loads PostgreSQL's client, but does not connect. `queryTimeoutMs`: 0 for none. */
+  static async open(url: string, queryTimeoutMs = QUERY_TIMEOUT_MS): Promise<UsageTable> {
+    const { OwnTables } = await import("../../postgres/own-tables.js");
+    return new UsageTable(new OwnTables(url, { name: "routewright usage", queryTimeoutMs }));
   }
 
   /** Adds rows at once. Creates the tables if they do not exist. Rejects when the database fails. */
@@ -104,9 +105,7 @@ export class UsageTable {
     const hasShapes = rows.some(({ shapes }) => shapes !== undefined);
     // Two replicas would both keep the shapes for which there is room once.
     const write = async (): Promise<unknown> =>
-      hasShapes
-        ? (await this.#connected()).run([ADD, ...KEEP_SHAPES], values, LOCK)
-        : this.query(ADD, values);
+      hasShapes ? this.#transactions.run([ADD, ...KEEP_SHAPES], values, LOCK) : this.query(ADD, values);
     try {
       await write();
     } catch (error) {
@@ -117,8 +116,8 @@ export class UsageTable {
   }
 
   /** Rows of a statement. Rejects when the database fails. */
-  async query<Row extends object>(text: string, values: readonly unknown[]): Promise<readonly Row[]> {
-    return (await this.#connected()).run<Row>([text], values);
+  query<Row extends object>(text: string, values: readonly unknown[]): Promise<readonly Row[]> {
+    return this.#transactions.run<Row>([text], values);
   }
 
   /** The role of the connection, as an SQL identifier; `<role>` where the database does not say it. */
@@ -127,12 +126,8 @@ export class UsageTable {
     return rows.then(([row]) => row?.role ?? "<role>").catch(() => "<role>");
   }
 
-  async close(): Promise<void> {
-    await (await this.#transactions)?.close();
-  }
-
-  #connected(): Promise<Transactions> {
-    return (this.#transactions ??= this.#open());
+  close(): Promise<void> {
+    return this.#transactions.close();
   }
 }
 

@@ -48,10 +48,14 @@ export class Usage {
   /** The last day that the table has as recorded. */
   #recordedDay = "";
 
-  constructor(options: UsageOptions) {
+  private constructor(table: UsageTable, options: UsageOptions) {
     this.#options = options;
-    this.#table = new UsageTable(options.databaseUrl);
+    this.#table = table;
     this.#timer = new Interval(options.intervalMs ?? INTERVAL_MS, () => void this.#flush()).unref();
+  }
+
+  static async open(options: UsageOptions): Promise<Usage> {
+    return new Usage(await UsageTable.open(options.databaseUrl), options);
   }
 
   /** What a key has used, by day in UTC. The counts of the last seconds are missing. */

@@ -15,7 +15,7 @@ function row(day: string, key: string, route: string, given: Partial<UsageRow> =
   return { day, key, route, tier: "tier1", ...owner, ...counts, lastSeen, parameters: new Map(), ...given };
 }
 
-const table = new UsageTable(url);
+const table = await UsageTable.open(url);
 await table.add([
   row("2026-01-30", "aaaa00000000", "/v1/a", { user: "ann before", tier: "tier3" }),
   row("2026-01-31", "aaaa00000000", "/v1/a", { requests: 5, parameters: new Map([["symbol", 3]]) }),

@@ -78,7 +78,7 @@ it("are of requests that succeeded, with names and accepted values and nothing e
 
 describe("their number", () => {
   const usageAt = (url: string) =>
-    new Usage({ databaseUrl: url, log: pino({ level: "silent" }), intervalMs: 60_000 });
+    Usage.open({ databaseUrl: url, log: pino({ level: "silent" }), intervalMs: 60_000 });
   const keyed = (id: string) => callerOf({ ...ANN, id });
 
   it("is at most 500 for an endpoint and a day, those of keys before others, over all servers and writes", async () => {
@@ -89,7 +89,7 @@ describe("their number", () => {
       ["keyed", 40, keyed("aaaaaaaaaaaa")],
       ["later", 700, undefined],
     ] as const) {
-      const usage = usageAt(url);
+      const usage = await usageAt(url);
       for (let i = 0; i < count; i++)
         usage.counter.count(observation({ route: ROUTE, shape: shape(name, i), ...(caller && { caller }) }));
       await usage.close();
@@ -107,7 +107,7 @@ describe("their number", () => {
   it("of keys is at most 50 for a shape; the requests of others are counted together", async () => {
     const url = await ownDatabase();
     for (let round = 0; round < 2; round++) {
-      const usage = usageAt(url);
+      const usage = await usageAt(url);
       for (let i = 0; i < 80; i++) {
         const caller = keyed(String(round * 80 + i).padStart(12, "0"));
         usage.counter.count(observation({ route: ROUTE, shape: "GET json tier1", caller }));

@@ -14,10 +14,10 @@ interface Kept {
 }
 
 /** Closed by the test itself, or at its end. */
-function keep(url: string, intervalMs = 60_000): Kept {
+async function keep(url: string, intervalMs = 60_000): Promise<Kept> {
   const log: Record<string, unknown>[] = [];
   const write = (line: string): void => void log.push(JSON.parse(line) as Record<string, unknown>);
-  const usage = new Usage({ databaseUrl: url, log: pino({ level: "debug" }, { write }), intervalMs });
+  const usage = await Usage.open({ databaseUrl: url, log: pino({ level: "debug" }, { write }), intervalMs });
   return { usage, log };
 }
 
@@ -28,7 +28,7 @@ function count({ usage }: Kept, times: number): void {
 describe("usage", () => {
   it("is written on close, into a table that it creates", async () => {
     const url = await ownDatabase();
-    const kept = keep(url);
+    const kept = await keep(url);
     count(kept, 3);
     kept.usage.counter.count(observation({ status: 429, rows: null, bytes: 7 }));
     await kept.usage.close();
@@ -41,7 +41,7 @@ describe("usage", () => {
 
   it("is written in the background, and added to existing rows", async () => {
     const url = await ownDatabase();
-    const kept = keep(url, 20);
+    const kept = await keep(url, 20);
     count(kept, 3);
     await expect.poll(() => requestsRecorded(url)).toBe(3);
     count(kept, 4);
@@ -52,7 +52,7 @@ describe("usage", () => {
 
   it("drops characters that PostgreSQL cannot store", async () => {
     const url = await ownDatabase();
-    const { usage } = keep(url);
+    const { usage } = await keep(url);
     usage.counter.count(observation({ caller: callerOf({ ...ANN, user: "a\0b\ud800", org: "ö😀" }) }));
     await usage.close();
     expect(await queryAt(url, "SELECT user_name, org FROM routewright.usage WHERE key <> ''")).toEqual([
@@ -63,7 +63,7 @@ describe("usage", () => {
   it("counts parameters and chosen columns by name, and adds them to existing rows", async () => {
     const url = await ownDatabase();
     for (const parameters of [["symbol", "fields", "fields=day"], ["symbol"], [], ["a\0\ud800"]]) {
-      const { usage } = keep(url);
+      const { usage } = await keep(url);
       usage.counter.count(observation({ caller: callerOf(ANN), parameters }));
       await usage.close();
     }
@@ -84,7 +84,7 @@ describe("usage", () => {
 
   it("says of each day that it is recorded, also without a request", async () => {
     const url = await ownDatabase();
-    const { usage } = keep(url, 10);
+    const { usage } = await keep(url, 10);
     const days = () =>
       queryAt(url, "SELECT day::text, requests::int FROM routewright.usage WHERE key = '' AND route = ''");
     const today = new Date().toISOString().slice(0, 10);
@@ -95,7 +95,7 @@ describe("usage", () => {
 
   it("of several replicas that start together adds up", async () => {
     const url = await ownDatabase();
-    const replicas = Array.from({ length: 4 }, () => keep(url, 5));
+    const replicas = await Promise.all(Array.from({ length: 4 }, () => keep(url, 5)));
     const routes = Array.from({ length: 1000 }, (_, i) => `/v1/${String(i)}`);
     for (let round = 0; round < 5; round++) {
       for (const { usage } of replicas) {
@@ -112,7 +112,7 @@ describe("usage", () => {
 
   it("of many rows is complete", async () => {
     const url = await ownDatabase();
-    const kept = keep(url);
+    const kept = await keep(url);
     for (let i = 0; i < 20_000; i++) kept.usage.counter.count(observation({ route: `/v1/${String(i)}` }));
     await kept.usage.close();
     expect(await recorded(url)).toHaveLength(20_000);
@@ -123,7 +123,7 @@ describe("an unreachable database", () => {
   it("loses no count, delays no request, and is logged once", async () => {
     const url = await ownDatabase();
     const proxy = await brokenProxy(url);
-    const kept = keep(proxy.url, 10);
+    const kept = await keep(proxy.url, 10);
     count(kept, 5);
     await expect.poll(() => proxy.attempts()).toBeGreaterThan(3);
     count(kept, 5);
@@ -138,7 +138,7 @@ describe("an unreachable database", () => {
 
   it("on close loses the counts, and the log has their number", async () => {
     const proxy = await brokenProxy(await ownDatabase());
-    const kept = keep(proxy.url);
+    const kept = await keep(proxy.url);
     count(kept, 12);
     await kept.usage.close();
     expect(kept.log).toMatchObject([
@@ -150,7 +150,7 @@ describe("an unreachable database", () => {
   it("keeps the counts of 20,000 routes, and the log has the number of all that are lost", async () => {
     const url = await ownDatabase();
     const proxy = await brokenProxy(url);
-    const kept = keep(proxy.url, 10);
+    const kept = await keep(proxy.url, 10);
     for (let i = 0; i < 20_100; i++)
       kept.usage.counter.count(observation({ route: `/v1/shop/${String(i)}` }));
     await expect.poll(() => kept.log.length).toBe(1);
@@ -182,7 +182,7 @@ describe("a role that may not write", () => {
   it("is logged once, with a sufficient grant", async () => {
     const url = await ownDatabase();
     const address = await ownRole(url);
-    const kept = keep(address, 10);
+    const kept = await keep(address, 10);
     count(kept, 3);
     await expect.poll(() => kept.log.length).toBe(1);
     await new Promise((resolve) => setTimeout(resolve, 100));
