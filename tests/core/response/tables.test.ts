@@ -246,7 +246,7 @@ describe.each(SUFFIXES)("a stream of a table: %s", (suffix) => {
     await sleep(300);
     await expect.poll(() => readers(schema)).toBe(1);
     response.destroy();
-    await expect.poll(() => readers(schema), { timeout: 5000 }).toBe(0);
+    await expect.poll(() => readers(schema)).toBe(0);
   });
 });
 
