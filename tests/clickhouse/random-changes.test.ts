@@ -261,6 +261,17 @@ function foundIn(target: string, text: string): readonly number[] | number {
   return [...text.matchAll(/"id":(\d+)/g)].map(([, id]) => Number(id));
 }
 
+/** ClickHouse's own answer; null where it has none: a view keeps `FixedString(3)` when its table has longer texts. */
+async function answerOf(sql: string, target: string): Promise<readonly number[] | number | null> {
+  const text = await clickhouse(sql).catch((error: unknown) => {
+    if (/TOO_LARGE_STRING_SIZE/.test(String(error))) return null;
+    throw error;
+  });
+  if (text === null) return null;
+  const ids = text.split("\n").filter(Boolean).map(Number);
+  return target.includes("measures") ? ids.length : ids;
+}
+
 /** Changes a table and asks for it, and tells what differs from ClickHouse's own answer, or from that of a server that has just started. */
 async function drive(name: string, seed: number, differing: unknown[]): Promise<number> {
   const table = new ChangingTable(name, seed);
@@ -276,10 +287,9 @@ async function drive(name: string, seed: number, differing: unknown[]): Promise<
     if (sql === null) {
       if (status !== 200 && status !== 400) differing.push(where);
     } else {
-      const ids = (await clickhouse(sql)).split("\n").filter(Boolean).map(Number);
-      const wanted = target.includes("measures") ? ids.length : ids;
-      const isSame = JSON.stringify(foundIn(target, text)) === JSON.stringify(wanted);
-      if (status !== 200 || !isSame) differing.push({ ...where, wanted });
+      const wanted = await answerOf(sql, target);
+      const found = status === 200 ? foundIn(target, text) : null;
+      if (JSON.stringify(found) !== JSON.stringify(wanted)) differing.push({ ...where, wanted });
     }
     if (step % between === 0) {
       compared++;

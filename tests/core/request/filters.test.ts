@@ -145,6 +145,13 @@ describe("a name that is not declared", () => {
     expect(statusAndBody(reply)).toEqual(refusal(400, "Unsupported body fields: __proto__, alpha, zeta"));
   });
 
+  it("repeats at most a thousand characters of undeclared names", async () => {
+    const body = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`name_${String(i)}`, 1]));
+    const reply = await post(url, "/v1/shop/filters", body, { key });
+    expect(reply.status).toBe(400);
+    expect(reply.text).toMatch(/^\{"detail":"Unsupported body fields: name_0, name_1, .{960,1000} …"\}$/);
+  });
+
   it("is reported before a wrong value", async () => {
     expect(await get("from=never&x=1")).toEqual(refusal(400, "Unsupported query parameters: x"));
   });
