@@ -2,3 +2,4 @@
 export { AggregateEngine, filteredColumn } from "./aggregate-engine.js";
 export { measureConditions, readGroups } from "./resolve-grouping.js";
 export { readValuesQuestion, valuesOfGroup, valuesOfRows } from "./resolve-listed-values.js";
+export { pointsOf, readChartQuestion } from "./resolve-chart.js";

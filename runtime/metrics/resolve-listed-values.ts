@@ -8,6 +8,7 @@ import type { Condition, RawFields, Selection } from "../core/model/query.js";
 import type { ServedEndpoint, ServedFilter } from "../core/model/served-endpoint.js";
 import { readPage, readRequired, readSingle } from "../core/request/request-fields.js";
 import { missingFilter, readConditions, unsupported, withOperators } from "../core/request/resolve-query.js";
+import { aggregateOfRows } from "./rows-aggregate.js";
 import { groupParameters, measureConditions, readGrouping } from "./resolve-grouping.js";
 
 /** Parameters of a request for values; the others are filters of the endpoint. */
@@ -112,36 +113,21 @@ export function valuesOfRows(
   { column, conditions, page }: ValuesQuestion,
   nameOf: (column: string) => string,
 ): Selection {
-  const names = [...new Set([column, ...filters.map((filter) => filter.column)])];
-  const owner = spec.rows && nameOf(spec.rows.column);
-  const all = owner === undefined || names.includes(owner) ? names : [...names, owner];
-  const zones = new Map(spec.columns.map(({ name, timezone }) => [name, timezone && { timezone }]));
+  const rows = aggregateOfRows({ spec, filters }, [column], nameOf);
   const aggregate: Aggregate = {
-    of: "measures",
-    relations: [
-      {
-        name: ROWS,
-        relation: spec.relation,
-        values: all.map((name) => ({ name, column: nameOf(name), ...zones.get(name) })),
-        ...(spec.rows && owner !== undefined && { rows: { ...spec.rows, column: owner } }),
-      },
-    ],
-    facts: [{ relation: ROWS, joins: [] }],
-    dimensions: names.map((name) => ({ name, places: [{ fact: ROWS, value: name }] })),
+    ...rows.aggregate,
     measures: [
       {
         name: ROWS,
         groups: [{ name: column }],
-        metric: { kind: "leaf", fact: ROWS, aggregation: "count", filters: [] },
+        metric: { kind: "leaf", fact: rows.fact, aggregation: "count", filters: [] },
       },
     ],
-    spines: [],
-    columns: [],
-    filters: [],
   };
+  const zone = spec.columns.find(({ name }) => name === column)?.timezone;
   const grouping = { aggregate, groups: [{ key: VALUE, name: column }], measures: aggregate.measures };
   const columns = new Projection([
-    { name: VALUE, type: null, ...zones.get(column) },
+    { name: VALUE, type: null, ...(zone !== undefined && { timezone: zone }) },
     { name: ROWS, type: null },
   ]);
   const sort = [

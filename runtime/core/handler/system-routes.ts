@@ -1,3 +1,4 @@
+import { GRAINS } from "../model/aggregate.js";
 import { DEFAULT_MAX_LENGTH, VALUES_PAGE } from "../model/limits.js";
 import { described, integer, named, oneOf, openRecord, type Schema, text } from "../model/schema.js";
 import { type Tier, TIERS } from "../model/tier.js";
@@ -162,6 +163,30 @@ export const ROUTES = {
         },
       ),
       responses: [jsonAnswer("The values.", named("ColumnValues"))],
+    },
+  },
+  chart: {
+    method: "GET",
+    path: "/v1/system/chart",
+    access: LIMITED,
+    operation: {
+      operationId: "system_chart",
+      summary: "Points of a chart",
+      description:
+        "Sums and numbers of values of an endpoint's columns at each point of a chart, from all rows that the caller may read. " +
+        "Further parameters are filters of the endpoint. They are kept for 60 seconds.",
+      query: openRecord(
+        {
+          path: described("Path of the endpoint.", { ...text, minLength: 1 }),
+          x: described("The column of the axis.", { ...text, minLength: 1 }),
+          y: described("Columns of numbers, separated by commas: at most 8.", { ...text, minLength: 1 }),
+        },
+        {
+          by: described("Columns that divide each point, separated by commas: at most 8.", text),
+          grain: described("The period of `x`, a column of dates or times, in UTC.", oneOf(GRAINS)),
+        },
+      ),
+      responses: [jsonAnswer("The points.", named("ChartPoints"))],
     },
   },
   usage: {

@@ -136,11 +136,30 @@ const VALUES_SCHEMA = openRecord({
   more: described("Whether there are others.", flag),
 });
 
+const CHART_SCHEMA = openRecord({
+  points: described(
+    "Of dates and times in their order, else the largest first sum first.",
+    listOf(
+      openRecord({
+        x: described("As rows have it, or the beginning of its period in UTC.", VALUE),
+        by: described("The values of the columns of `by`.", listOf(VALUE)),
+        sum: described(
+          "The sums of the columns of `y`; null without values. Numbers of more than 15 digits are texts.",
+          listOf(VALUE),
+        ),
+        count: described("How many values each sum has: their quotient is the average.", listOf(integer)),
+      }),
+    ),
+  ),
+  more: described("Whether there are others.", flag),
+});
+
 /** Schemas of the responses of the service's own routes. */
 export const SYSTEM_SCHEMAS: Readonly<Record<string, Schema>> = {
   ServiceStatus: STATUS_SCHEMA,
   Health: HEALTH_SCHEMA,
   ColumnValues: VALUES_SCHEMA,
+  ChartPoints: CHART_SCHEMA,
   Usage: USAGE_SCHEMA,
   Catalogue: CATALOGUE_SCHEMA,
   Changelog: CHANGELOG_SCHEMA,

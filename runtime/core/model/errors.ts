@@ -119,6 +119,18 @@ export const ERRORS = {
     "'column' must be among: {names}.",
     "`/v1/system/values` gets a column that no row or group of the endpoint has, or one that is marked as private data",
   ),
+  chartColumn: badRequest(
+    "'{name}' must be among: {names}.",
+    "`/v1/system/chart` gets a column that no row of the endpoint has, or one that is marked as private data; none where the endpoint serves groups instead of rows",
+  ),
+  notAddable: badRequest(
+    "Parameter '{name}' cannot be used: the values of its column '{column}' are no numbers.",
+    "`y` of `/v1/system/chart` names a column whose values are not added up",
+  ),
+  grainOfTime: badRequest(
+    "'grain' needs a column of dates or times as 'x'.",
+    "`/v1/system/chart` gets a `grain` beside an `x` of another type",
+  ),
   parameterRequired: badRequest("Parameter '{name}' is required.", "a system endpoint lacks a parameter"),
   invalidCursor: badRequest(
     "'cursor' is not a cursor of this endpoint with these filters and this sort. Ask for the first page without it.",

@@ -27,3 +27,6 @@ export const MAX_CURSOR_LENGTH = 8192;
 
 /** Values of a column in one answer. */
 export const VALUES_PAGE = { defaultLimit: 100, maxLimit: 1000, response: "list" } as const;
+
+/** Points of a chart in one answer: each of 1,000 days in ten series, drawn in a second. */
+export const MAX_CHART_POINTS = 10_000;

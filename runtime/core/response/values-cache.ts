@@ -1,52 +1,38 @@
 import { BoundedCache } from "../http/bounded-cache.js";
-import { isHttpError, type Result } from "../model/errors.js";
+import type { Result } from "../model/errors.js";
 import type { Sent } from "./respond.js";
 
-/** The values of a column. */
-export interface ListedValues {
-  readonly values: readonly ListedValue[];
-  /** Whether there are others. */
-  readonly more: boolean;
-}
-
-export interface ListedValue {
-  readonly value: unknown;
-  /** How many rows have it; absent where rows are not served. */
-  readonly rows?: number;
-}
-
-/** An answer to a request for values. Null: its client has disconnected. */
-export interface ReadValues {
-  readonly outcome: Result<ListedValues> | null;
+/** An answer to a question about an endpoint's rows. Null: its client has disconnected. */
+export interface ReadAnswer<T extends object> {
+  readonly outcome: Result<T> | null;
   readonly sent: Sent;
 }
 
-/** Values, also while they are read. */
-export class KeptValues {
-  readonly reading: Promise<ReadValues>;
+/** An answer, also while it is read. */
+export class KeptAnswer<T extends object = object> {
+  readonly reading: Promise<ReadAnswer<T>>;
   #bytes = 0;
 
-  constructor(reading: Promise<ReadValues>) {
+  constructor(reading: Promise<ReadAnswer<T>>) {
     this.reading = reading;
   }
 
-  /** Bytes in memory of the values that have been read. */
+  /** Bytes in memory of the answer that has been read. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** They have been read. */
-  weigh({ outcome }: ReadValues): void {
-    const values = outcome === null || isHttpError(outcome) ? [] : outcome.values;
-    this.#bytes = values.reduce((sum, { value }) => sum + VALUE_BYTES + 2 * String(value).length, 0);
+  /** It has been read. */
+  weigh({ sent }: ReadAnswer<T>): void {
+    this.#bytes = (sent.rows ?? 0) * ROW_BYTES + 2 * sent.bytes;
   }
 }
 
-/** A listed value with its place in the list, and the head of its text. */
-const VALUE_BYTES = 120;
+/** A row as an object with its place in the list. */
+const ROW_BYTES = 120;
 
-/** Values by their query. */
-export type ValuesCache = BoundedCache<KeptValues>;
+/** Answers by their query. */
+export type ValuesCache = BoundedCache<KeptAnswer>;
 
 export function valuesCache(): ValuesCache {
   return new BoundedCache("values", { sizeOf: ({ bytes }) => KEPT_BYTES + bytes });

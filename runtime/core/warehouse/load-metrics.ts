@@ -6,7 +6,10 @@ export type MetricsModule = Awaited<ReturnType<typeof loadMetrics>>;
 /** A request for the values of a column. */
 export type ValuesQuestion = Exclude<ReturnType<MetricsModule["readValuesQuestion"]>, HttpError>;
 
-/** Loads it with the first endpoint that has an aggregate, or with the first question for values: most processes serve rows alone. */
+/** A request for the points of a chart. */
+export type ChartQuestion = Exclude<ReturnType<MetricsModule["readChartQuestion"]>, HttpError>;
+
+/** Loads it with the first endpoint that has an aggregate, or with the first question about values or points: most processes serve rows alone. */
 export function loadMetrics() {
   return import("../../metrics/metrics.js");
 }

@@ -2,6 +2,7 @@ import type { PageRoute } from "../../core/http/route.js";
 import { httpError, type HttpError } from "../../core/model/errors.js";
 import type { DataRoute } from "../../core/handler/exchange.js";
 import { CHANGELOG, CHANGELOG_FEED } from "./changelog.js";
+import { CHART } from "./chart.js";
 import type { Service, SystemRoute } from "./context.js";
 import { DOCUMENT } from "../../core/handler/system-routes.js";
 import { CATALOGUE, FIGURES, LLMS, OPENAPI } from "./documents.js";
@@ -29,6 +30,7 @@ export function systemRoutes(pages: readonly PageRoute[]): readonly SystemRoute[
     CHANGELOG,
     CHANGELOG_FEED,
     VALUES,
+    CHART,
     USAGE,
     METRICS,
     REFRESH,
