@@ -12,13 +12,9 @@ import {
   textOf,
   time,
 } from "../../core/model/schema.js";
-import {
-  ATTENTION_REASONS,
-  INTENT_STATUSES,
-  REQUIREMENT_STATUSES,
-  TRANSACTION_STATUSES,
-} from "../intents/intent.js";
+import { ATTENTION_REASONS, INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
 import { REFUND_STATUSES } from "../intents/refund.js";
+import { REQUIREMENT_STATUSES } from "../intents/requirement.js";
 import { Fees, Receipt, Refund } from "../providers/protocol.js";
 import type { EventType } from "../webhooks/events.js";
 

@@ -4,12 +4,12 @@ import {
   isErased,
   needsAttention,
   outstandingRequirement,
-  type Requirement,
   type Transaction,
   awaitsCompliance,
   isTerminal,
 } from "../intents/intent.js";
 import type { IntentRefund } from "../intents/refund.js";
+import type { Requirement } from "../intents/requirement.js";
 import type { RefundView } from "./refund-schema.js";
 import { pageUrl } from "../hosted-pages/link.js";
 import { hasPaymentPage, isElsewhere, withReturn } from "../hosted-pages/stage.js";

@@ -17,7 +17,8 @@ import {
   type ValueOf,
 } from "../../core/model/schema.js";
 import type { JsonText } from "../core/exact-json.js";
-import { INTENT_STATUSES, REQUIREMENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
+import { INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
+import { REQUIREMENT_STATUSES } from "../intents/requirement.js";
 import { UNAVAILABLE_REASONS } from "../providers/quotes.js";
 import { EVENT_TYPES } from "../webhooks/events.js";
 import { Fees, Instruction, Receipt, Refund } from "../providers/protocol.js";

@@ -8,7 +8,7 @@ import { viewOf } from "./page-views.js";
 import type { RampResponse } from "../core/ramp-errors.js";
 import { processLeased } from "../intents/process-intent.js";
 import type { Intent } from "../intents/intent.js";
-import { applyOnboarding } from "../intents/apply-reply.js";
+import { applyOnboarding } from "../intents/apply-onboarding.js";
 import { createPayment } from "../intents/transitions.js";
 import { lockIntent } from "../intents/intent-rows.js";
 import { newId } from "../database/id.js";

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Intent, IntentStatus, Requirement, Transaction } from "../intents/intent.js";
+import type { Intent, IntentStatus, Transaction } from "../intents/intent.js";
+import { isMet, type Requirement } from "../intents/requirement.js";
 
 /** What the page shows, and what the customer can do on it. */
 export type Stage =
@@ -95,8 +96,9 @@ export function hasPaymentPage(intent: Intent): boolean {
 /** Whether the customer has completed onboarding. */
 function isPastOnboarding({ status, requirements, transaction }: Intent): boolean {
   if (transaction !== null) return true;
-  if (status === "PENDING" || status === "COMPLIANCE_FAILED") return false;
-  return requirements.every((requirement) => requirement.status === "COMPLETED");
+  if (status === "PENDING" || status === "COMPLIANCE_IN_PROGRESS" || status === "COMPLIANCE_FAILED")
+    return false;
+  return requirements.every(isMet);
 }
 
 /** Changes whenever the page of a stage would look different. */

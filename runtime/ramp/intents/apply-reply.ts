@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ProjectTransaction } from "../database/transaction.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
-import type { Execution, Onboarding, ProviderRequirement, Refund } from "../providers/protocol.js";
+import type { Execution, Refund } from "../providers/protocol.js";
 import { applyRefunds } from "./apply-refunds.js";
 import { attentionAfter, suspended } from "./attention.js";
 import { bookReport, isDelivered } from "./book.js";
@@ -12,105 +12,23 @@ import {
   type IntentStatus,
   isErased,
   isTerminal,
-  type Requirement,
-  REQUIREMENT_MOVES,
-  type RequirementStatus,
   type Transaction,
   TRANSACTION_MOVES,
   type TransactionStatus,
 } from "./intent.js";
 import {
-  addRequirement,
-  changeRequirement,
   createPayment,
   extendExpiry,
-  type IntentMove,
   moveIntent,
   recordRefusal,
-  recordRequirement,
-  recordStatus,
   type TransactionChange,
   updateTransaction,
-  writeStatus,
 } from "./transitions.js";
 
 /**
  * What a provider's answer changes. The intent is locked and current. An answer older than the recorded state moves nothing,
  * so answers may come twice and in any order.
  */
-export function applyOnboarding(
-  tx: ProjectTransaction,
-  intent: Intent,
-  { requirements }: Onboarding,
-): Intent {
-  if (intent.status !== "PENDING" && intent.status !== "COMPLIANCE_IN_PROGRESS") return intent;
-  const moves: RequirementMove[] = [];
-  let current = intent;
-  for (const requirement of requirements) current = applyRequirement(tx, current, requirement, moves);
-  const conclusion = conclusionOf(current);
-  const concluded = conclusion === null ? current : writeStatus(tx, current, conclusion);
-  // The status follows from the last of the moves.
-  moves.forEach((move, at) => recordRequirement(tx, at < moves.length - 1 ? current : concluded, move));
-  if (conclusion !== null) recordStatus(tx, concluded, intent.status);
-  return concluded.status === "COMPLIANCE_APPROVED"
-    ? moveIntent(tx, concluded, "PENDING_PAYMENT")
-    : concluded;
-}
-
-/** The statuses that lead to the reported one. */
-const REQUIREMENT_PATH: Readonly<Record<RequirementStatus, readonly RequirementStatus[]>> = {
-  PENDING: [],
-  IN_PROGRESS: ["IN_PROGRESS"],
-  COMPLETED: ["IN_PROGRESS", "COMPLETED"],
-  FAILED: ["IN_PROGRESS", "FAILED"],
-};
-
-/** Before them, where the provider needs more than an attempt gave it. */
-const MORE_NEEDED: readonly RequirementStatus[] = ["IN_PROGRESS", "PENDING"];
-
-/** A requirement as it was after a move. */
-type RequirementMove = Pick<Requirement, "code" | "status" | "reason">;
-
-/**
- * What the provider says of a requirement is recorded where it is the recorded state, or one that it leads to.
- * @param moves gets what has moved, in order
- */
-function applyRequirement(
-  tx: ProjectTransaction,
-  intent: Intent,
-  reported: ProviderRequirement,
-  moves: RequirementMove[],
-): Intent {
-  const { code, title, form, url = null, attempt = 1, failureReason } = reported;
-  const known = intent.requirements.find((requirement) => requirement.code === code);
-  if (known && attempt < known.attempt) return intent;
-  const reasonIn = (status: RequirementStatus): string | null =>
-    status === "PENDING" || status === "FAILED" ? failureReason : null;
-  const details = { title, form, url, attempt, reason: reasonIn(reported.status) };
-  let requirement: Requirement = known ?? { code, status: "PENDING", ...details };
-  let current = known ? intent : addRequirement(tx, intent, requirement);
-  if (!known) moves.push(requirement);
-  const more = attempt > requirement.attempt ? MORE_NEEDED : [];
-  for (const status of [...more, ...REQUIREMENT_PATH[reported.status]]) {
-    if (!canMove(REQUIREMENT_MOVES, requirement.status, status)) continue;
-    requirement = { ...requirement, status, reason: reasonIn(status) };
-    current = changeRequirement(tx, current, requirement);
-    moves.push(requirement);
-  }
-  const said = { ...requirement, ...details };
-  const isOld = requirement.status !== reported.status || isDeepStrictEqual(said, requirement);
-  return isOld ? current : changeRequirement(tx, current, said);
-}
-
-/** What follows from the requirements; null: nothing yet. */
-function conclusionOf(intent: Intent): IntentMove | null {
-  const failed = intent.requirements.find(({ status }) => status === "FAILED");
-  if (failed)
-    return { status: "COMPLIANCE_FAILED", failureReason: failed.reason ?? `${failed.title} failed.` };
-  if (intent.requirements.every(({ status }) => status === "COMPLETED"))
-    return { status: "COMPLIANCE_APPROVED", failureReason: null };
-  return intent.status === "PENDING" ? { status: "COMPLIANCE_IN_PROGRESS", failureReason: null } : null;
-}
 
 function approved(tx: ProjectTransaction, intent: Intent): Intent {
   return moveIntent(tx, moveIntent(tx, intent, "COMPLIANCE_APPROVED"), "PENDING_PAYMENT");

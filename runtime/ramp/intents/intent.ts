@@ -5,20 +5,7 @@ import type { ProjectId } from "../database/id.js";
 import type { Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
 import type { Price } from "../providers/quotes.js";
 import { type IntentRefund, openRefund } from "./refund.js";
-
-export interface Requirement {
-  readonly code: string;
-  readonly status: RequirementStatus;
-  readonly title: string;
-  /** JSON Schema of what the hosted page asks for; null when nothing is to be filled in. */
-  readonly form: Readonly<Record<string, unknown>> | null;
-  /** The provider's own page, in place of the form. */
-  readonly url: string | null;
-  /** Why it failed, or what more is needed. */
-  readonly reason: string | null;
-  /** Grows whenever the provider needs more: an answer of an attempt before it is old. */
-  readonly attempt: number;
-}
+import type { Requirement } from "./requirement.js";
 
 /** The movement of money of an intent; at most one per intent, for life. */
 export interface Transaction {
@@ -128,7 +115,8 @@ export const INTENT_MOVES = {
   PENDING: ["COMPLIANCE_IN_PROGRESS", "COMPLIANCE_APPROVED", "COMPLIANCE_FAILED", "EXPIRED", "CANCELLED"],
   COMPLIANCE_IN_PROGRESS: ["COMPLIANCE_APPROVED", "COMPLIANCE_FAILED", "EXPIRED", "CANCELLED"],
   COMPLIANCE_APPROVED: ["PENDING_PAYMENT", "EXPIRED", "CANCELLED"],
-  PENDING_PAYMENT: ["TRANSACTION_IN_PROGRESS", "EXPIRED", "CANCELLED"],
+  /** Back where the provider lists another check. */
+  PENDING_PAYMENT: ["COMPLIANCE_IN_PROGRESS", "TRANSACTION_IN_PROGRESS", "EXPIRED", "CANCELLED"],
   TRANSACTION_IN_PROGRESS: ["COMPLETED", "AMOUNT_MISMATCH", "TRANSACTION_FAILED", "EXPIRED", "CANCELLED"],
   /** The provider has carried the payment out, but with other amounts: the provider or the operator settles it. */
   AMOUNT_MISMATCH: ["COMPLETED", "TRANSACTION_FAILED"],
@@ -155,18 +143,6 @@ export const TRANSACTION_MOVES = {
 export type TransactionStatus = keyof typeof TRANSACTION_MOVES;
 
 export const TRANSACTION_STATUSES = Object.keys(TRANSACTION_MOVES) as readonly TransactionStatus[];
-
-export const REQUIREMENT_MOVES = {
-  PENDING: ["IN_PROGRESS"],
-  /** The provider needs more: what, is the reason. */
-  IN_PROGRESS: ["COMPLETED", "FAILED", "PENDING"],
-  COMPLETED: [],
-  FAILED: [],
-} as const satisfies Readonly<Record<string, readonly string[]>>;
-
-export type RequirementStatus = keyof typeof REQUIREMENT_MOVES;
-
-export const REQUIREMENT_STATUSES = Object.keys(REQUIREMENT_MOVES) as readonly RequirementStatus[];
 
 export function isTerminal(status: IntentStatus): boolean {
   return INTENT_MOVES[status].length === 0;
@@ -222,7 +198,7 @@ export function nextStep(intent: Intent, progress: Progress): Step {
       return intent.status === "PENDING" ? "startOnboarding" : "checkOnboarding";
     case "COMPLIANCE_APPROVED":
     case "PENDING_PAYMENT":
-      return paymentStep(intent);
+      return paymentStep(intent, progress);
     case "TRANSACTION_IN_PROGRESS":
       if (progress === "answered") return "wait";
       return isOver(intent) ? "cancelExecution" : "checkExecution";
@@ -252,11 +228,13 @@ function isOver({ expiresAt, readAt, isCancelRequested }: Intent): boolean {
   return expiresAt <= readAt || isCancelRequested;
 }
 
-function paymentStep(intent: Intent): Step {
+function paymentStep(intent: Intent, progress: Progress): Step {
   const { transaction, autoExecute, price } = intent;
   if (transaction !== null && transaction.refusalReason !== null) return "withdrawOrder";
   if (transaction !== null) return isOver(intent) ? "cancelExecution" : "execute";
   if (isOver(intent)) return "end";
+  // A check that is listed by now counts.
+  if (progress === "fresh") return "checkOnboarding";
   if (!autoExecute) return "wait";
   return price === null ? "fetchPrice" : "createPayment";
 }

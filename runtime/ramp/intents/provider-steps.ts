@@ -16,14 +16,8 @@ import type { Execution, Onboarding } from "../providers/protocol.js";
 import { fetchPrice, type Price } from "../providers/quotes.js";
 import { type NoAnswer, type ProviderReply, reasonOf } from "../providers/provider.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
-import {
-  adoptOrder,
-  applyEnd,
-  applyExecution,
-  applyOnboarding,
-  applyRefusal,
-  applyWithdrawal,
-} from "./apply-reply.js";
+import { adoptOrder, applyEnd, applyExecution, applyRefusal, applyWithdrawal } from "./apply-reply.js";
+import { applyOnboarding } from "./apply-onboarding.js";
 import { unacknowledged } from "./attention.js";
 import { changeRefund, failRefund } from "./apply-refunds.js";
 import { canRefundMove, type IntentRefund } from "./refund.js";

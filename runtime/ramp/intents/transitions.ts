@@ -4,13 +4,8 @@ import { orderIdOf } from "../database/id.js";
 import { bookOrder, bookVoid } from "./book.js";
 import type { ExecutionOrder, OnboardingOrder } from "../providers/protocol.js";
 import type { Price } from "../providers/quotes.js";
-import {
-  type Intent,
-  type IntentStatus,
-  needsAttention,
-  type Requirement,
-  type Transaction,
-} from "./intent.js";
+import { type Intent, type IntentStatus, needsAttention, type Transaction } from "./intent.js";
+import type { Requirement } from "./requirement.js";
 
 /**
  * State changes. Each writes the row and its event and returns the changed intent. The intent in an event is the one after the change, with

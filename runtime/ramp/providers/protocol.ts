@@ -196,10 +196,16 @@ export const ProviderRequirement = openRecord(
 );
 export type ProviderRequirement = ValueOf<typeof ProviderRequirement>;
 
-export const Onboarding = openRecord({
-  id: Id("id of the intent"),
-  requirements: listOf(ProviderRequirement, { maxItems: 20, description: "in the order of their steps" }),
-});
+export const Onboarding = openRecord(
+  {
+    id: Id("id of the intent"),
+    requirements: listOf(ProviderRequirement, {
+      maxItems: 20,
+      description: "all checks, in the order of their steps; one that is missing is withdrawn",
+    }),
+  },
+  { complete: described("false: more checks may follow, and the payment waits", flag) },
+);
 export type Onboarding = ValueOf<typeof Onboarding>;
 
 export const Submission = openRecord({ fields: Json("values of the form's fields") });

@@ -137,6 +137,9 @@ class ProtocolRun {
     const repeated = this.#require("a repeated onboarding", again);
     const isKept = first.id === intentId && repeated.id === intentId;
     this.#check("an onboarding keeps its id", !isKept && `${first.id}, ${repeated.id}`);
+    const codes = first.requirements.map(({ code }) => code);
+    const doubled = codes.find((code, at) => codes.indexOf(code) < at);
+    this.#check("its list has each check once", doubled !== undefined && `${doubled} is listed twice`);
     await this.#approve(intentId);
     const paid = await this.#executions(intentId, common);
     if (refunds === true && paid !== null)
@@ -153,9 +156,9 @@ class ProtocolRun {
     }
     const isDone = await until(async () => {
       const reply = await this.#provider.onboarding(id);
-      return (
-        reply.kind === "answer" && reply.value.requirements.every(({ status }) => status === "COMPLETED")
-      );
+      if (reply.kind !== "answer") return false;
+      const { requirements: listed, complete = true } = reply.value;
+      return complete && listed.every(({ status }) => status === "COMPLETED");
     });
     const pages = requirements.flatMap(({ url }) => (url === undefined ? [] : [`; meet it at ${url}`]));
     const problem = `not within ${String(PATIENCE_MS / 1000)} s${pages.join("")}`;

@@ -19,7 +19,9 @@ const SWITCHES = {
   /** Whether customers are checked whose identity is known, or who need no check. */
   checkAll: flag,
   /** Outcome of an identity check whose form is not submitted, or where the check is. */
-  onboarding: oneOf(["wait", "approve", "reject", "refuse", "more", "page", "stall"]),
+  onboarding: oneOf([
+    ...["wait", "approve", "reject", "refuse", "more", "page", "stall", "later", "withdraw", "twice"],
+  ] as const),
   /** The first answer to each order: not carried out, or carried out and then lost, no message of the protocol, or after 9 s. */
   firstAnswer: oneOf(["given", "fail", "lose", "garble", "delay"]),
   /** What becomes of an execution. */
@@ -83,6 +85,9 @@ export const MAGIC_AMOUNTS: ReadonlyMap<string, SwitchChange> = new Map<string, 
   ["44.14", checked("more")],
   ["44.15", checked("page")],
   ["44.16", checked("stall")],
+  ["44.17", checked("later")],
+  ["44.18", checked("withdraw")],
+  ["44.19", checked("twice")],
   ["44.21", { execution: "refuse" }],
   ["44.22", { execution: "fail" }],
   ["44.23", { execution: "stall" }],

@@ -15,6 +15,10 @@ import {
 interface StoredOnboarding {
   readonly order: OnboardingOrder;
   requirement: ProviderRequirement;
+  /** How often its list has the check. */
+  listed: 0 | 1 | 2;
+  /** Whether its list says that more may follow. */
+  isOpen: boolean;
 }
 
 /** Outcomes of an identity check. */
@@ -77,9 +81,13 @@ export class Onboardings {
       form: isHere ? FORM : null,
       ...(!isKnown && onboarding === "page" && { url: pageUrl }),
     };
-    const made = { order, requirement };
+    const isLater = onboarding === "later";
+    const listed = isLater ? 0 : onboarding === "twice" ? 2 : 1;
+    const made: StoredOnboarding = { order, requirement, listed, isOpen: isLater };
     this.#stored.set(order.id, made);
     if (!isKnown && isDecision(onboarding)) this.#state.later(() => this.#decide(made, onboarding));
+    if (isLater) this.#state.later(() => this.#list(made, 1));
+    if (onboarding === "withdraw") this.#state.later(() => this.#list(made, 0));
     return onboardingOf(made);
   }
 
@@ -98,7 +106,8 @@ export class Onboardings {
   /** The order of an onboarding whose check is complete; null: it is not. */
   completed(id: string): OnboardingOrder | null {
     const stored = this.#stored.get(id);
-    return stored?.requirement.status === "COMPLETED" ? stored.order : null;
+    const isMet = stored?.requirement.status === "COMPLETED" || stored?.listed === 0;
+    return isMet && !stored.isOpen ? stored.order : null;
   }
 
   submit({ fields: { decision } }: Submission, id: string, code: string): Onboarding | Rejection {
@@ -136,6 +145,12 @@ export class Onboardings {
     this.#notify(stored);
   }
 
+  /** From now on the list has the check, or no longer, and is complete. */
+  #list(stored: StoredOnboarding, listed: 0 | 1): void {
+    Object.assign(stored, { listed, isOpen: false });
+    this.#notify(stored);
+  }
+
   #notify({ order }: StoredOnboarding): void {
     this.#state.notify(order, { type: "onboarding.updated", onboardingId: order.id });
   }
@@ -148,9 +163,12 @@ const OUTCOMES: Readonly<Record<Decision, Pick<ProviderRequirement, "status" | "
 };
 
 /** What is not to be met shows neither form nor page. */
-function onboardingOf({ order, requirement }: StoredOnboarding): Onboarding {
+function onboardingOf({ order, requirement, listed, isOpen }: StoredOnboarding): Onboarding {
   const { url, ...rest } = requirement;
   const isAsked = requirement.status === "PENDING";
   const shown = isAsked ? { ...rest, ...(url !== undefined && { url }) } : { ...rest, form: null };
-  return { id: order.id, requirements: [shown] };
+  // In front of the check as it is: as one that is complete.
+  const again: ProviderRequirement = { ...shown, status: "COMPLETED", failureReason: null, form: null };
+  const requirements = [...(listed === 2 ? [again] : []), ...(listed === 0 ? [] : [shown])];
+  return { id: order.id, requirements, ...(isOpen && { complete: false }) };
 }

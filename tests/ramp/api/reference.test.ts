@@ -1,6 +1,7 @@
 /** The tables of runtime/ramp/docs are those of the code, both ways. */
 import { expect, it } from "vitest";
 import { REFUND_MOVES } from "../../../runtime/ramp/intents/refund.js";
+import { REQUIREMENT_MOVES } from "../../../runtime/ramp/intents/requirement.js";
 import { INTENT_MOVES, isTerminal, type IntentStatus } from "../../../runtime/ramp/intents/intent.js";
 import { RAMP_ERRORS } from "../../../runtime/ramp/core/ramp-errors.js";
 import { OPERATIONS } from "../../../runtime/ramp/providers/operations.js";
@@ -40,13 +41,16 @@ it("moves of an intent", () => {
   expect(rows).toEqual(expected);
 });
 
-it("moves of a refund, and what makes them", () => {
-  const rows = rowsOf("runtime/ramp/docs/intents.md", "Refunds").map(([from, to, when]) => [
+it.each([
+  ["a refund", "Refunds", REFUND_MOVES],
+  ["a check", "Checks and pages", REQUIREMENT_MOVES],
+])("moves of %s, and what makes them", (_, section, moves) => {
+  const rows = rowsOf("runtime/ramp/docs/intents.md", section).map(([from, to, when]) => [
     plain(from),
     plain(to),
     when,
   ]);
-  const expected = Object.entries(REFUND_MOVES).flatMap(([from, tos]) =>
+  const expected = Object.entries(moves).flatMap(([from, tos]) =>
     Object.entries(tos).map(([to, when]) => [from, to, when]),
   );
   expect(rows).toEqual(expected);

@@ -1,5 +1,6 @@
 /** A requirement as a provider reports it: more is needed, answers are old, its page is no address. */
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { REQUIREMENT_MOVES } from "../../../runtime/ramp/intents/requirement.js";
 import type { ProviderRequirement } from "../../../runtime/ramp/providers/protocol.js";
 import { ownCards } from "../support/card-provider.js";
 import { eventually, ownWorld, type Reply, untilTrue } from "../support/world.js";
@@ -30,6 +31,32 @@ async function begin(first: Partial<ProviderRequirement>) {
     return (await read()).json.intent.requirements[0];
   };
   return { created, id, project, provider, read, said };
+}
+
+type Begun = Awaited<ReturnType<typeof begin>>;
+
+/** The status of the intent and of its checks. */
+const statesIn = ({ json }: Reply): readonly string[] => [
+  json.intent.status as string,
+  ...(json.intent.requirements as { code: string; status: string }[]).map(
+    ({ code, status }) => `${code} ${status}`,
+  ),
+];
+
+/** Once the intent and its checks are so. */
+const until = ({ read }: Begun, ...states: readonly string[]): Promise<Reply> =>
+  eventually(read, (reply) => JSON.stringify(statesIn(reply)) === JSON.stringify(states));
+
+/** The provider lists these checks, until they are recorded so. */
+async function lists(
+  begun: Begun,
+  requirements: ProviderRequirement[],
+  ...states: readonly string[]
+): Promise<void> {
+  begun.provider.requirements = requirements;
+  // As after a callback: nothing is looked up by itself while a payment is awaited.
+  await world.rows("UPDATE ramp.intents SET next_poll_at = now() WHERE id = $1", [begun.id]);
+  await until(begun, ...states);
 }
 
 const shown = { code: "KYC_VERIFICATION", title: "Identity check" };
@@ -115,4 +142,168 @@ it("whose form asks for numbers passes on all digits, and says what is no number
   expect((await submit("12345678901234567890", "0.10000000000000000000000000001")).status).toBe(303);
   const fields = '"account":12345678901234567890,"income":0.10000000000000000000000000001';
   expect(provider.submitted).toEqual([`{"fields":{${fields}}}`]);
+});
+
+describe("a list of checks", () => {
+  const WAITS = "COMPLIANCE_IN_PROGRESS";
+  const kyc = (more: Partial<ProviderRequirement> = {}): ProviderRequirement => requirement(more);
+  /** Keeps the intent from its end. */
+  const other = requirement({ code: "OTHER" });
+  const tested: string[] = [];
+
+  async function told({ project, id }: Begun): Promise<readonly string[]> {
+    const events = await world.call("GET", "/v1/events?order=asc", { auth: project.basic });
+    return (events.json as Reply["json"][])
+      .filter(({ data }) => data.intentId === id)
+      .map(({ data }) => `${String(data.requirementCode ?? "intent")} ${String(data.status)}`);
+  }
+
+  /** @param path what the check is in each list; null: it is missing */
+  const move = (from: string, to: string, path: readonly (Partial<ProviderRequirement> | null)[]): void => {
+    tested.push(`${from} ${to}`);
+    it(`moves one from ${from} to ${to}`, async () => {
+      const begun = await begin({});
+      for (const item of path) {
+        const status = item === null ? "WITHDRAWN" : String(item.status);
+        const end = status === "FAILED" ? "COMPLIANCE_FAILED" : WAITS;
+        await lists(
+          begun,
+          item === null ? [other] : [kyc(item), other],
+          end,
+          `KYC_VERIFICATION ${status}`,
+          "OTHER PENDING",
+        );
+      }
+      const moves = (await told(begun)).filter((line) => line.startsWith("KYC_VERIFICATION "));
+      expect(moves.slice(-2)).toEqual([`KYC_VERIFICATION ${from}`, `KYC_VERIFICATION ${to}`]);
+    });
+  };
+
+  move("PENDING", "IN_PROGRESS", [{ status: "IN_PROGRESS" }]);
+  move("PENDING", "WITHDRAWN", [null]);
+  move("IN_PROGRESS", "COMPLETED", [{ status: "COMPLETED" }]);
+  move("IN_PROGRESS", "FAILED", [{ status: "FAILED", failureReason: "no" }]);
+  move("IN_PROGRESS", "PENDING", [
+    { status: "IN_PROGRESS" },
+    { status: "PENDING", attempt: 2, failureReason: "more" },
+  ]);
+  move("IN_PROGRESS", "WITHDRAWN", [{ status: "IN_PROGRESS" }, null]);
+  move("WITHDRAWN", "PENDING", [null, { status: "PENDING" }]);
+
+  it("moves one in no other way than these: each move has its scenario", () => {
+    const moves = Object.entries(REQUIREMENT_MOVES).flatMap(([from, tos]) =>
+      Object.keys(tos).map((to) => `${from} ${to}`),
+    );
+    expect(tested.sort()).toEqual(moves.sort());
+  });
+
+  it("that no longer has the only check approves: the page has no form, and the payment can be made", async () => {
+    const begun = await begin({ form: NUMBERS_FORM });
+    const path = new URL(String(begun.created.json.onboardingUrl)).pathname;
+    expect((await world.call("GET", path)).text).toContain("Income");
+    await lists(begun, [], "PENDING_PAYMENT", "KYC_VERIFICATION WITHDRAWN");
+    expect((await world.call("GET", path)).text).toContain("Ready to pay");
+    expect((await begun.read()).json.intent).not.toHaveProperty("currentRequirementCode");
+    expect(await told(begun)).toEqual([
+      "intent PENDING",
+      "KYC_VERIFICATION PENDING",
+      `intent ${WAITS}`,
+      "KYC_VERIFICATION WITHDRAWN",
+      "intent COMPLIANCE_APPROVED",
+      "intent PENDING_PAYMENT",
+    ]);
+  });
+
+  it("keeps what has been decided, whether it is listed or not", async () => {
+    const begun = await begin({ status: "COMPLETED" });
+    await until(begun, "PENDING_PAYMENT", "KYC_VERIFICATION COMPLETED");
+    await lists(begun, [other], WAITS, "KYC_VERIFICATION COMPLETED", "OTHER PENDING");
+    await lists(begun, [], "PENDING_PAYMENT", "KYC_VERIFICATION COMPLETED", "OTHER WITHDRAWN");
+  });
+
+  it("that is empty means that nothing is to be checked", async () => {
+    const { create } = await ownCards(world);
+    expect((await create({ autoExecute: false })).json.intent.status).toBe("PENDING_PAYMENT");
+  });
+
+  it("that is empty and not complete keeps the intent waiting, with autoExecute too", async () => {
+    const { create, provider, project } = await ownCards(world, { onboarding: { complete: false } });
+    const created = await create();
+    const id = String(created.json.intent.id);
+    expect([...statesIn(created), created.json.transaction]).toEqual([WAITS, undefined]);
+    const path = new URL(String(created.json.onboardingUrl)).pathname;
+    expect((await world.call("GET", path)).text).toContain("Checking your details");
+    const { onboardingLookUps } = provider;
+    await untilTrue(() => provider.onboardingLookUps >= onboardingLookUps + 2);
+    const read = (): Promise<Reply> => world.call("GET", `/v1/intents/${id}`, { auth: project.basic });
+    expect(statesIn(await read())).toEqual([WAITS]);
+    provider.requirements = [kyc({ status: "COMPLETED" })];
+    await eventually(read, (reply) => statesIn(reply).length === 2);
+    expect(statesIn(await read())).toEqual([WAITS, "KYC_VERIFICATION COMPLETED"]);
+    provider.onboarding = { complete: true };
+    await eventually(read, ({ json }) => json.transaction !== undefined);
+    expect(provider.received.size).toBe(1);
+  });
+
+  it("that has another check later counts until the payment is made, and not after it", async () => {
+    const begun = await begin({ status: "COMPLETED" });
+    const { provider, project, id } = begun;
+    await lists(
+      begun,
+      [kyc({ status: "COMPLETED" }), other],
+      WAITS,
+      "KYC_VERIFICATION COMPLETED",
+      "OTHER PENDING",
+    );
+    const all = [kyc({ status: "COMPLETED" }), { ...other, status: "COMPLETED" as const }];
+    await lists(begun, all, "PENDING_PAYMENT", "KYC_VERIFICATION COMPLETED", "OTHER COMPLETED");
+    const { checkoutUrl } = (await begun.read()).json;
+    const path = new URL(String(checkoutUrl)).pathname;
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    expect((await world.call("POST", path, { text: "action=execute", headers })).status).toBe(303);
+    await until(begun, "TRANSACTION_IN_PROGRESS", "KYC_VERIFICATION COMPLETED", "OTHER COMPLETED");
+    provider.requirements = [requirement({ code: "LATE" })];
+    await world.rows("UPDATE ramp.intents SET next_poll_at = now() WHERE id = $1", [id]);
+    await world.call("GET", `/v1/intents/${id}`, { auth: project.basic });
+    await until(begun, "TRANSACTION_IN_PROGRESS", "KYC_VERIFICATION COMPLETED", "OTHER COMPLETED");
+  });
+
+  it("that has a failed check later ends the intent", async () => {
+    const begun = await begin({ status: "COMPLETED" });
+    const failed = requirement({ code: "OTHER", status: "FAILED", failureReason: "On a list." });
+    await lists(begun, [failed], "COMPLIANCE_FAILED", "KYC_VERIFICATION COMPLETED", "OTHER FAILED");
+    expect((await begun.read()).json.intent.failureReason).toBe("On a list.");
+    expect((await told(begun)).slice(-5)).toEqual([
+      "OTHER PENDING",
+      "OTHER IN_PROGRESS",
+      "OTHER FAILED",
+      `intent ${WAITS}`,
+      "intent COMPLIANCE_FAILED",
+    ]);
+  });
+
+  it.each([
+    ["PENDING", "COMPLETED", "PENDING"],
+    ["COMPLETED", "PENDING", "PENDING"],
+    ["IN_PROGRESS", "COMPLETED", "IN_PROGRESS"],
+    ["PENDING", "IN_PROGRESS", "PENDING"],
+    ["COMPLETED", "FAILED", "FAILED"],
+  ] as const)("that has one twice, %s and %s, counts as %s", async (first, second, counts) => {
+    const { create, provider } = await ownCards(world, {
+      requirements: [kyc({ status: first }), kyc({ status: second })],
+    });
+    const end = counts === "FAILED" ? "COMPLIANCE_FAILED" : WAITS;
+    expect(statesIn(await create())).toEqual([end, `KYC_VERIFICATION ${counts}`]);
+    expect(provider.received.size).toBe(0);
+  });
+
+  it("that has two attempts of one counts the last", async () => {
+    const { create } = await ownCards(world, {
+      requirements: [kyc({ status: "PENDING" }), kyc({ status: "COMPLETED", attempt: 2 })],
+    });
+    expect(statesIn(await create({ autoExecute: false }))).toEqual([
+      "PENDING_PAYMENT",
+      "KYC_VERIFICATION COMPLETED",
+    ]);
+  });
 });

@@ -119,6 +119,12 @@ describe("a quote for a magic amount", () => {
 });
 
 describe("an identity check", () => {
+  const approve = (json: Reply["json"]): Promise<Reply> =>
+    world.call("POST", new URL(json.onboardingUrl as string).pathname, {
+      text: "action=submit&requirement=KYC_VERIFICATION&field.fullName=Ada&field.dateOfBirth=1990-12-31&field.decision=approve",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+    });
+
   it("44.14 needs more: PENDING again, with the reason in the intent and in an event", async () => {
     const { id, reply } = await create("44.14");
     expect(reply.json.intent.requirements).toEqual([
@@ -143,14 +149,35 @@ describe("an identity check", () => {
     ]);
     const path = new URL(json.onboardingUrl as string).pathname;
     expect((await world.call("GET", path)).text).toContain(`needs more: ${reason}`);
-    await world.call("POST", path, {
-      text: "action=submit&requirement=KYC_VERIFICATION&field.fullName=Ada&field.dateOfBirth=1990-12-31&field.decision=approve",
-      headers: { "content-type": "application/x-www-form-urlencoded" },
-    });
+    await approve(json);
     const done = await until(id, ({ intent }) => intent.status === "COMPLETED");
     expect(done.intent.requirements).toEqual([
       { code: "KYC_VERIFICATION", title: "Identity check", status: "COMPLETED" },
     ]);
+  });
+
+  it("44.17 is listed later", async () => {
+    const { id, reply } = await create("44.17");
+    expect([reply.json.intent.status, reply.json.intent.requirements]).toEqual([
+      "COMPLIANCE_IN_PROGRESS",
+      [],
+    ]);
+    const json = await until(id, ({ intent }) => intent.requirements[0]?.status === "PENDING");
+    expect((await approve(json)).status).toBe(303);
+    await until(id, ({ intent }) => intent.status === "COMPLETED");
+  });
+
+  it("44.18 leaves the list", async () => {
+    const { id } = await create("44.18");
+    const { intent } = await until(id, (json) => json.intent.status === "COMPLETED");
+    expect(intent.requirements[0].status).toBe("WITHDRAWN");
+  });
+
+  it("44.19 is listed twice", async () => {
+    const { id, reply } = await create("44.19");
+    expect(reply.json.intent.requirements[0].status).toBe("PENDING");
+    expect((await approve(reply.json)).status).toBe(303);
+    await until(id, ({ intent }) => intent.status === "COMPLETED");
   });
 
   it("44.16 takes for ever", async () => {

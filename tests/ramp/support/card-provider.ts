@@ -5,6 +5,7 @@ import type {
   Execution,
   Fees,
   Movement,
+  Onboarding,
   ProviderQuote,
   ProviderRequirement,
   QuoteRequest,
@@ -77,6 +78,8 @@ export class CardProvider {
   quotes = true;
   /** What onboardings require, and how often they were looked up. */
   requirements: readonly ProviderRequirement[] = [];
+  /** What answers about onboardings say beside id and requirements. */
+  onboarding: Partial<Onboarding> = {};
   onboardingLookUps = 0;
   /** The bodies of forms. */
   readonly submitted: string[] = [];
@@ -139,7 +142,7 @@ export class CardProvider {
     if (order?.movement) this.ordered.push(order.movement);
     const id = named === "" ? (order?.id ?? "") : named;
     if (resource === "onboardings" && order === null) this.onboardingLookUps++;
-    if (resource === "onboardings") return { id, requirements: this.requirements };
+    if (resource === "onboardings") return { id, requirements: this.requirements, ...this.onboarding };
     if (path.endsWith("/refunds") && !this.refusesRefunds) this.#takeRefund(body as Refund);
     const cancelled = /\/refunds\/([^/]+)\/cancel$/.exec(path)?.[1];
     if (cancelled !== undefined && !this.refusesRefundCancels)

@@ -32,6 +32,8 @@ export interface Mode {
   readonly stops?: "cancelled" | "expired";
   /** How the provider handles a cancel; default: it refuses. `lostThen`: the connection is dropped, repeats get this status. */
   readonly cancel?: "accepted" | { readonly lostThen: number };
+  /** How the list of checks changes after the first answer: its check is missing; it was empty and not complete; it had the check twice. */
+  readonly checks?: "leaves" | "later" | "twice";
   readonly text?: string;
   readonly instructions?: "late" | "wrong amount" | "control characters";
 }
@@ -103,6 +105,9 @@ export const MODES: Readonly<Record<string, Mode>> = {
   "unknown status": { ends: "attention", path: ["TELEPORTED"] },
   "control characters": { ends: "COMPLETED", text: "a\0b\u0007c\ud800d", instructions: "control characters" },
   "instructions after the first answer": { ends: "COMPLETED", instructions: "late" },
+  "a check leaves the list": { ends: "COMPLETED", checks: "leaves" },
+  "checks are listed later": { ends: "COMPLETED", checks: "later" },
+  "a check is listed twice": { ends: "COMPLETED", checks: "twice" },
   "instructions for another amount": { ends: "COMPLETED", instructions: "wrong amount" },
 };
 

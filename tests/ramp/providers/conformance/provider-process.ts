@@ -137,10 +137,19 @@ function executionOf(filed: Filed): Record<string, unknown> {
   };
 }
 
+/** The first three answers are of before the change: the ramp may be killed after one of them. */
+const BEFORE = 3;
+
 function onboardingOf({ order, mode }: Filed): Record<string, unknown> {
   const title = mode.text ?? "Identity check";
   const met = { code: "KYC_VERIFICATION", title, status: "COMPLETED", failureReason: null, form: null };
-  return { id: order.id, requirements: [met] };
+  const open = { ...met, status: "PENDING" };
+  const isBefore = mode.checks !== undefined && count(`checks ${order.id}`) <= BEFORE;
+  const { id } = order;
+  if (mode.checks === "leaves") return { id, requirements: isBefore ? [open] : [] };
+  if (mode.checks === "later" && isBefore) return { id, requirements: [], complete: false };
+  if (mode.checks === "twice") return { id, requirements: isBefore ? [met, open] : [met, met] };
+  return { id, requirements: [met] };
 }
 
 /** What comes after an end comes once the ramp has recorded the end: it looks up the second time after that. */
