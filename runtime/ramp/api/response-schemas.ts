@@ -301,7 +301,10 @@ export const WebhookView = openRecord(
   },
   {
     eventTypes: described("The events that it gets; absent: all.", listOf(text)),
-    undeliverable: described("Why nothing can be delivered to it.", text),
+    undeliverable: described(
+      "Why nothing is delivered to it, in words: as the last attempt found it, or switched off.",
+      text,
+    ),
     lastResult: described("HTTP status of the last attempt at this address, or why there was none.", text),
     lastResultAt: DateTime,
   },

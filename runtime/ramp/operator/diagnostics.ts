@@ -12,7 +12,7 @@ import { JsonText } from "../core/exact-json.js";
 import { failed, type Outcome, succeeded } from "../../core/model/outcome.js";
 import { readIntent } from "../intents/intent-rows.js";
 import type { Intent } from "../intents/intent.js";
-import { listWebhooks, UNRESOLVED } from "../webhooks/endpoints.js";
+import { listWebhooks, MOST_COUNTED } from "../webhooks/endpoints.js";
 
 /** One check of `routewright ramp doctor` (runtime/ramp/docs/operations.md). */
 interface DoctorCheck {
@@ -43,18 +43,21 @@ export async function diagnose(database: RampDatabase, vault: Vault): Promise<re
   return [ready, key, await checkClock(database), ...providers, ...checkBacklog(backlog), ...webhooks];
 }
 
-/** Endpoints that get nothing. */
+/** The last result of each endpoint, and what waits for it. */
 async function checkWebhooks(database: RampDatabase): Promise<readonly DoctorCheck[]> {
   const webhooks = await listWebhooks(database, null);
-  return webhooks.flatMap(({ webhookId, url, undeliverable }) =>
-    undeliverable === null || undeliverable === UNRESOLVED
-      ? []
-      : finding(
-          "webhooks",
-          `Nothing can be delivered to webhook ${webhookId} (${new URL(url).host}): ${undeliverable}. Repair it with \`routewright ramp webhook set\`, or delete it.`,
-          "",
-        ),
-  );
+  return webhooks.map(({ webhookId, url, undeliverable, lastResult, lastResultAt, pending }) => {
+    const name = `webhook ${webhookId} (${new URL(url).host})`;
+    const at = lastResultAt === null ? "" : `, last tried at ${lastResultAt.toISOString()}`;
+    const count = pending >= MOST_COUNTED ? `${String(pending)} or more` : String(pending);
+    const waiting = `${count} deliveries wait for it`;
+    return finding(
+      "webhooks",
+      undeliverable !== null &&
+        `Nothing is delivered to ${name}: ${undeliverable}${at}. ${waiting}. Repair the receiver, change the address with \`routewright ramp webhook set\`, or delete the webhook.`,
+      `The last delivery to ${name} ${lastResult === null ? "is still to come" : `was answered with ${lastResult}${at}`}. ${waiting}.`,
+    );
+  });
 }
 
 async function checkMasterKey(database: RampDatabase, vault: Vault): Promise<DoctorCheck> {

@@ -1,13 +1,14 @@
 import { isUuid, newId, type ProjectId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
-import { PRIVATE, PublicNames } from "../../core/http/public-names.js";
+import { PublicNames } from "../../core/http/public-names.js";
 import type { Vault } from "../core/vault.js";
 import { EVENT_TYPES, recordEvent } from "./events.js";
 import { giveUpDeliveries } from "./deliveries.js";
 import { failed, type Outcome, succeeded } from "../../core/model/outcome.js";
 import { urlProblem } from "../core/json-schema.js";
 import { RAMP_ERRORS } from "../core/ramp-errors.js";
+import { problemOf } from "./last-result.js";
 import { newSecret, type NewWebhook, noWebhook } from "./secret-rotation.js";
 
 /** Receivers of a project's events, and the deliveries to them: for the commands and for the API. */
@@ -57,7 +58,7 @@ export interface ListedWebhook {
 }
 
 /** A receiver that is down for days has many: more are not counted. */
-const MOST_COUNTED = 1_000;
+export const MOST_COUNTED = 1_000;
 
 const SELECT = `SELECT id AS "webhookId", project_id AS "projectId", url, concurrency, event_types AS "eventTypes", allow_private AS "allowPrivate",
     enabled, gone_at AS "goneAt", created_at AS "createdAt", last_result AS "lastResult", last_result_at AS "lastResultAt",
@@ -73,7 +74,7 @@ export function readWebhooks(tx: ProjectTransaction, id: string | null): Promise
   );
 }
 
-/** The endpoints, oldest first, each with why nothing can be delivered to it, if so. Null: those of all projects. */
+/** The endpoints, oldest first, each with why nothing is delivered to it, if so. Null: those of all projects. */
 export async function listWebhooks(database: RampDatabase, projectId: ProjectId | null) {
   const webhooks = await database.operator.rows<ListedWebhook>(
     `${SELECT} WHERE ($1::uuid IS NULL OR project_id = $1) AND deleted_at IS NULL ORDER BY created_at, id`,
@@ -82,20 +83,12 @@ export async function listWebhooks(database: RampDatabase, projectId: ProjectId 
   return webhooks.map((webhook) => ({ ...webhook, undeliverable: undeliverable(webhook) }));
 }
 
-/** The name may resolve for the server. */
-export const UNRESOLVED = "its name does not resolve";
-
-/** Why nothing can be delivered to an endpoint, as the last attempt found it, or null. */
+/** Why nothing is delivered to an endpoint, as the last attempt found it, or null. */
 export function undeliverable({ enabled, goneAt, lastResult }: ListedWebhook): string | null {
   if (goneAt !== null) return `its receiver answered 410 at ${goneAt.toISOString()}, which switched it off`;
   if (!enabled) return "it is switched off";
-  return (lastResult !== null && UNDELIVERABLE.get(lastResult)) || null;
+  return lastResult === null ? null : problemOf(lastResult);
 }
-
-const UNDELIVERABLE: ReadonlyMap<string, string> = new Map([
-  [PRIVATE, "it leads to a private address"],
-  ["ENOTFOUND", UNRESOLVED],
-]);
 
 /** Changes an endpoint that is not deleted: `$1` of the assignments is its id. */
 async function changeWebhook(

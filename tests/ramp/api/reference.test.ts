@@ -9,6 +9,7 @@ import { UNAVAILABLE_REASONS } from "../../../runtime/ramp/providers/quotes.js";
 import * as protocol from "../../../runtime/ramp/providers/protocol.js";
 import { rowsOf } from "../../support/pages.js";
 import { EVENT_TYPES } from "../../../runtime/ramp/webhooks/events.js";
+import { RESULTS } from "../../../runtime/ramp/webhooks/last-result.js";
 
 const PROTOCOL = "runtime/ramp/docs/provider-protocol.md";
 const plain = (cell = ""): string => cell.replaceAll("`", "");
@@ -54,6 +55,13 @@ it.each([
     Object.entries(tos).map(([to, when]) => [from, to, when]),
   );
   expect(rows).toEqual(expected);
+});
+
+it("results of webhooks", () => {
+  const rows = rowsOf("runtime/ramp/docs/webhooks.md", "Results");
+  expect(rows.map(([result, words]) => [plain(result), words])).toEqual(
+    RESULTS.map(({ result, words }) => [result, words ?? ""]),
+  );
 });
 
 it("events", () => {
