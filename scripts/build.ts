@@ -2,7 +2,7 @@
  * What `npm run build` does after the compiler. The command line is bundled, and what it would else work out at each start
  * is computed; the packages get what is not compiled: templates, Redoc, the MCP server and the code of the documentation pages.
  */
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,11 +20,16 @@ import { USAGE_SCHEMA } from "../generator/diff/usage.js";
 import { BASELINE_SCHEMA } from "../generator/lint/baseline.js";
 import { HINT, NOUN, withoutOwnKeywords } from "../generator/manifest/schema-errors.js";
 import { noteBundle, noteCopy, writeNotice } from "./notice.js";
+import { removeStale } from "./stale.js";
 
 const inRoot = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const GENERATOR = inRoot("generator/dist");
 const ASSETS = inRoot("runtime/dist/assets");
 
+for (const folder of [`${GENERATOR}/chunks`, `${GENERATOR}/templates`, `${GENERATOR}/validators`, ASSETS])
+  rmSync(folder, { recursive: true, force: true });
+removeStale(inRoot("generator"), GENERATOR, ["render-worker.js", "render-worker.js.map"]);
+removeStale(inRoot("runtime"), inRoot("runtime/dist"), []);
 await bundleCommandLine();
 copyTemplates();
 copyRedoc();
@@ -37,7 +42,6 @@ compileValidators();
 
 /** Loading some sixty small modules would take as long as rendering a catalogue. */
 async function bundleCommandLine(): Promise<void> {
-  rmSync(`${GENERATOR}/chunks`, { recursive: true, force: true });
   await build({
     entryPoints: ["cli.ts", "watch/render-worker.ts"].map((file) => inRoot(`generator/${file}`)),
     outdir: GENERATOR,
@@ -177,7 +181,6 @@ async function bundlePages(): Promise<void> {
     legalComments: "none",
     logLevel: "warning",
   };
-  for (const file of readdirSync(ASSETS)) if (file.startsWith("explore-")) rmSync(`${ASSETS}/${file}`);
   await bundleAsset({
     ...scripts,
     entryPoints: {
