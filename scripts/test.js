@@ -1,26 +1,46 @@
 /**
  * `test.js <set>`: tests of a set (`tests/support/test-sets.ts`), from a fresh clone too. Further arguments go to the test
- * runner; files that they name run, whichever set they belong to.
+ * runner; files that they name run, whichever set they belong to. With `--changed` those run that are nearest to what changed.
  */
 import { spawnSync } from "node:child_process";
 import { makeReady, ROOT } from "./ready.js";
 
-const [set = "all", ...args] = process.argv.slice(2);
+const [set = "all", ...given] = process.argv.slice(2);
+// The runner takes no files after it.
+const args = given.filter((arg) => arg !== "--");
 makeReady();
 const { parseCLI } = await import("vitest/node");
-const command = ["vitest", "run", "--config", "tests/vitest.config.ts", ...args];
-const { filter, options } = parseCLI([...command]);
-const isChosen = filter.length > 0 || options.changed !== undefined;
-const { status } = spawnSync("npx", command, {
-  cwd: ROOT,
-  stdio: "inherit",
-  shell: process.platform === "win32",
-  env: { ...process.env, TEST_SET: isChosen ? "all" : set },
-});
-if (!isChosen) {
-  const { register } = await import("tsx/esm/api");
-  register();
+const { register } = await import("tsx/esm/api");
+register();
+const {
+  filter,
+  options: { changed },
+} = parseCLI(["vitest", "run", ...args]);
+if (filter.length > 0) runTests(args, "all");
+else if (changed !== undefined) await testChanged();
+else {
+  runTests(args, set);
   const { summaryOf } = await import("../tests/support/test-sets.ts");
   console.log(summaryOf(set));
 }
-process.exitCode = status ?? 2;
+
+/** Without the option, of which the runner would take all tests that load a changed file. */
+async function testChanged() {
+  const { changedTests } = await import("./changed-tests.ts");
+  const commit = typeof changed === "string" ? changed : undefined;
+  const { nearest, others } = changedTests(ROOT, commit);
+  const at = args.findIndex((arg) => arg.startsWith("--changed"));
+  const isNext = args[at] === "--changed" && commit !== undefined;
+  if (nearest.length > 0) runTests([...args.toSpliced(at, isNext ? 2 : 1), ...nearest], "all");
+  console.log(`Ran ${nearest.length} test files that are nearest to what changed; ${others} more load it.`);
+}
+
+function runTests(options, testSet) {
+  const { status } = spawnSync("npx", ["vitest", "run", "--config", "tests/vitest.config.ts", ...options], {
+    cwd: ROOT,
+    stdio: "inherit",
+    shell: process.platform === "win32",
+    env: { ...process.env, TEST_SET: testSet },
+  });
+  process.exitCode = status ?? 2;
+}

@@ -10,7 +10,7 @@ import { execFileSync } from "node:child_process";
 import { resolve } from "node:path";
 import { filesOf } from "../../tests/support/test-sets.js";
 import { Copy } from "./copy.js";
-import { loadedBy } from "./loaded-by.js";
+import { loadedBy } from "../loaded-by.js";
 import { type Mutation, mutationsOf, withMutation } from "./mutations.js";
 
 interface Mutant extends Mutation {
