@@ -18,11 +18,11 @@ import {
   valueOf,
 } from "./reference.js";
 
-/** Requests with valid parameters, each compared with what the database says by SQL of this test's own. */
-const REQUESTS = 800;
-
-/** The same with column filters and chosen columns. */
-const FILTERED_REQUESTS = 800;
+/**
+ * Requests with valid parameters, each compared with what the database says by SQL of this test's own, and as many with
+ * column filters and chosen columns; `SQL_REQUESTS=800` for the full number.
+ */
+const REQUESTS = Number(process.env["SQL_REQUESTS"] ?? 150);
 
 const MAX_LIMIT = 250;
 
@@ -277,24 +277,24 @@ describe.each(Object.entries(databases))("the API answers as %s does", async (_,
       expect(response.headers.get("link")?.includes('rel="next"') ?? false).toBe(hasMore);
       if (page.length > 0) filled++;
       const tag = response.headers.get("etag");
-      // One in eight is asked again.
-      if (tag === null || sent.method === "POST" || left % 8 > 0) return;
+      // One in two is asked again.
+      if (tag === null || sent.method === "POST" || left % 2 > 0) return;
       const again = await send(url, reference, sent, tag);
       expect([again.status, await again.text()]).toEqual([304, ""]);
       notModified++;
     });
     // The requests are not of the kind that finds nothing.
-    expect(filled).toBeGreaterThan(REQUESTS / 3);
+    expect(filled).toBeGreaterThan(REQUESTS / 5);
     expect(notModified).toBeGreaterThan(REQUESTS / 24);
   });
 
-  it(`to ${String(FILTERED_REQUESTS)} requests with column filters and fields`, async () => {
+  it(`to ${String(REQUESTS)} requests with column filters and fields`, async () => {
     const table = {
       ...{ filters: reference.columnFilters, names: namesOf(reference) },
       ...{ sortable: reference.sortable, maxLimit: MAX_LIMIT },
     };
     let filled = 0;
-    await forEach(fc.sample(filteredRequests(table), FILTERED_REQUESTS), async (sent) => {
+    await forEach(fc.sample(filteredRequests(table), REQUESTS), async (sent) => {
       const { fields, sort, limit, offset } = sent;
       const where = filteredWhere(sent, reference.shown, reference.literal);
       const [response, rows] = await Promise.all([
@@ -307,6 +307,6 @@ describe.each(Object.entries(databases))("the API answers as %s does", async (_,
       expect([sent, response.headers.get("x-total-count")]).toEqual([sent, String(rows.length)]);
       if (page.length > 0) filled++;
     });
-    expect(filled).toBeGreaterThan(FILTERED_REQUESTS / 3);
+    expect(filled).toBeGreaterThan(REQUESTS / 5);
   });
 });
