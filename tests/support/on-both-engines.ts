@@ -6,9 +6,7 @@ const response = within("core/response");
 
 /** Suites that run on both engines. */
 export const ON_BOTH_ENGINES: readonly string[] = [
-  ...["bodies", "column-filters", "costly-requests", "filters", "injection", "own-rows", "pages"].map(
-    request,
-  ),
+  ...["bodies", "column-filters", "filters", "injection", "own-rows", "pages"].map(request),
   ...["required-filters", "sorting", "undeclared-columns"].map(request),
   ...["column-names", "methods", "properties"].map(handler),
   ...["addresses", "changes-without-build", "cursors", "cursors-while-rebuilt", "formats"].map(response),
@@ -49,7 +47,10 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
   ...reason(HEADERS, ["forwarded-headers"].map(http)),
   [http("slow-readers")]: "memory of responses above the engines; streaming.test.ts reads slowly from both",
   ...reason(BEFORE_A_QUERY, ["accepted-values", "bearer-tokens", "key-file", "keyring", "keys"].map(request)),
-  ...reason(BEFORE_A_QUERY, ["rate-limits", "running-server", "unknown-keys"].map(request)),
+  ...reason(
+    BEFORE_A_QUERY,
+    ["costly-requests", "rate-limits", "running-server", "unknown-keys"].map(request),
+  ),
   [handler("deprecation")]: BEFORE_A_QUERY,
   [handler("documented-defaults")]: "serves the starter, whose models are PostgreSQL's",
   ...reason(FAULT, ["errors-behind", "failures", "replica"].map(handler)),

@@ -5,14 +5,16 @@ import { atEnd } from "../../support/at-end.js";
 import { byEngine, engineUrl, ownTables } from "../../support/engines.js";
 import { manifestOf } from "../../support/manifest.js";
 import { generateInto, KEYS, ownFolder } from "../../support/service.js";
-import type { Reading } from "./service-process.js";
+import type { Figure } from "./service-process.js";
 
 export interface OwnService {
   readonly url: string;
   /** What it has logged. */
   readonly logged: () => string;
-  /** What it took to do something. */
-  readonly cost: (work: () => Promise<unknown>) => Promise<Reading>;
+  /** Bytes of memory in use after something and a collection, beside those in use before. */
+  readonly keptBytes: (work: () => Promise<unknown>) => Promise<number>;
+  /** Milliseconds of processor time that something takes. Garbage of before is collected before. */
+  readonly processorMs: (work: () => Promise<unknown>) => Promise<number>;
 }
 
 const PARAMETERS = [
@@ -57,16 +59,24 @@ async function started(environment: Readonly<Record<string, string>>): Promise<O
   atEnd(() => void child.kill("SIGKILL"));
   let logged = "";
   child.stdout?.on("data", (chunk: Buffer) => (logged += chunk.toString()));
-  const told = async (message: string): Promise<unknown> => {
-    const answer = once(child, "message");
-    child.send(message);
-    return (await answer)[0];
-  };
   const [url] = (await once(child, "message")) as [string];
-  const cost = async (work: () => Promise<unknown>): Promise<Reading> => {
-    await told("reset");
-    await work();
-    return (await told("read")) as Reading;
+  const read = async (figure: Figure): Promise<number> => {
+    const answer = once(child, "message");
+    child.send(figure);
+    return ((await answer) as [number])[0];
   };
-  return { url, logged: () => logged, cost };
+  const growth = (figure: Figure) => async (work: () => Promise<unknown>) => {
+    const before = await read(figure);
+    await work();
+    return (await read(figure)) - before;
+  };
+  return {
+    url,
+    logged: () => logged,
+    keptBytes: growth("usedBytes"),
+    processorMs: async (work) => {
+      await read("usedBytes");
+      return growth("processorMs")(work);
+    },
+  };
 }

@@ -1,29 +1,14 @@
 /**
- * The data API in a process of its own, which reports to its parent how requests affect it: `reset` begins a measurement, and
- * `read` is answered with a `Reading`. The environment is the service's; `GENERATED` and `DATA` are its folders.
+ * The data API in a process of its own, which tells its parent how requests affect it: each message names a figure, and is
+ * answered with it. The environment is the service's; `GENERATED` and `DATA` are its folders.
  */
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { readEnvironment } from "../../../runtime/server/operations/environment.js";
 import { startService } from "../../../runtime/server/server.js";
-
-/** What has happened since the last `reset`. */
-export interface Reading {
-  /** Milliseconds of processor time. */
-  readonly processorMs: number;
-  /** Longest time for which nothing else could be done, in milliseconds. */
-  readonly blockedMs: number;
-  /** Bytes of memory in use after a collection, beside those in use before. */
-  readonly keptBytes: number;
-}
 
 const reading = readEnvironment(process.env);
 if (!reading.ok) throw new Error(reading.problems.join("\n"));
 const { GENERATED: generated = "", DATA: dataDir = "" } = process.env;
 const service = await startService({ environment: reading.value.environment, generated, dataDir });
-
-const delay = monitorEventLoopDelay({ resolution: 1 });
-delay.enable();
-let before = { cpu: process.cpuUsage(), bytes: 0 };
 
 /** What a collection finds dead outside of the heap, buffers and handles of Node, is counted as free after the next one. */
 function usedBytes(): number {
@@ -32,22 +17,14 @@ function usedBytes(): number {
   return heapUsed + external;
 }
 
-function reset(): void {
-  const bytes = usedBytes();
-  before = { cpu: process.cpuUsage(), bytes };
-  delay.reset();
+function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
-function read(): Reading {
-  const { user, system } = process.cpuUsage(before.cpu);
-  const blockedMs = delay.max / 1e6;
-  return { processorMs: (user + system) / 1000, blockedMs, keptBytes: usedBytes() - before.bytes };
-}
+const FIGURES = { usedBytes, processorMs };
+export type Figure = keyof typeof FIGURES;
 
-process.on("message", (message) => {
-  if (message === "reset") reset();
-  process.send?.(message === "read" ? read() : "done");
-});
+process.on("message", (figure: Figure) => process.send?.(FIGURES[figure]()));
 process.on("disconnect", () => process.exit(0));
-reset();
 process.send?.(service.url);

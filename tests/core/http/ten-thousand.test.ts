@@ -47,7 +47,7 @@ describe.runIf(enough)("10,000 connections that do nothing", () => {
   ])("%s take little memory, and keep nobody from being answered", async (_, text) => {
     const service = await ownService();
     let sockets: readonly Socket[] = [];
-    const { keptBytes } = await service.cost(async () => {
+    const keptBytes = await service.keptBytes(async () => {
       sockets = await open(service.url, text);
     });
     expect(keptBytes / COUNT).toBeLessThan(16 * 1024);

@@ -35,7 +35,7 @@ const filtered = (key: string, body = '{"status":"Open"}') =>
 
 it("bodies that do not arrive whole take bounded memory; past a caller's share they get 503, and others' are read", async () => {
   const clients: Client[] = [];
-  const { keptBytes } = await service.cost(async () => {
+  const keptBytes = await service.keptBytes(async () => {
     clients.push(...(await unfinished(KEYS.tier1, 300)));
   });
   expect(keptBytes).toBeLessThan(110 * MEBIBYTE);
