@@ -3,7 +3,7 @@ import { Random } from "../ramp/simulation/random.js";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { sendRequest } from "../support/http-client.js";
 import { manifestOf } from "../support/manifest.js";
-import { KEYS, serveManifest } from "../support/service.js";
+import { KEYS, serveManifest, startManifest } from "../support/service.js";
 
 /** Changes, each with a request; `COLUMN_CHANGES=10000` for the full number. */
 const CHANGES = Number(process.env["COLUMN_CHANGES"] ?? 80);
@@ -293,9 +293,10 @@ async function drive(name: string, seed: number, differing: unknown[]): Promise<
     }
     if (step % between === 0) {
       compared++;
-      const service = await ask(await serveManifest(manifest(name), VARIABLES), target);
-      if (service.status !== status || service.text !== text)
-        differing.push({ ...where, fresh: [service.status, service.text.slice(0, 300)] });
+      const fresh = await startManifest(manifest(name), VARIABLES);
+      const answer = await ask(fresh.url, target).finally(() => fresh.stop());
+      if (answer.status !== status || answer.text !== text)
+        differing.push({ ...where, fresh: [answer.status, answer.text.slice(0, 300)] });
     }
   }
   return compared;

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { sendRequest } from "../support/http-client.js";
-import { KEYS, serveManifest } from "../support/service.js";
+import { KEYS, serveManifest, startManifest } from "../support/service.js";
 
 /** Changes, each with a request; `COLUMN_CHANGES=10000` for the full number. */
 const SEQUENCES = Number(process.env["COLUMN_CHANGES"] ?? 80);
@@ -205,7 +205,8 @@ it(
           differing.push({ name, step, changed, target, status, text: text.slice(0, 200), expected });
         if (compared < FRESH && step % Math.ceil(SEQUENCES / FRESH / lanes.length) === 0) {
           compared++;
-          const fresh = await ask(await serveManifest(manifest(name), VARIABLES), target);
+          const service = await startManifest(manifest(name), VARIABLES);
+          const fresh = await ask(service.url, target).finally(() => service.stop());
           if (fresh.status !== status || fresh.text !== text)
             differing.push({
               name,

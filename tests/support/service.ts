@@ -66,7 +66,7 @@ export async function startManifest(
   return startFolder(folder, variables);
 }
 
-/** Serves a generated folder as `serve` does. */
+/** Serves a generated folder as `serve` does. A test may stop it before its end. */
 export async function startFolder(
   folder: string,
   variables: Readonly<Record<string, string>> = {},
@@ -94,6 +94,8 @@ export async function startFolder(
     dataDir: ownFolder(),
     ...options,
   });
-  atEnd(() => service.stop());
-  return service;
+  let stopping: Promise<void> | null = null;
+  const stop = (): Promise<void> => (stopping ??= service.stop());
+  atEnd(stop);
+  return { ...service, stop };
 }
