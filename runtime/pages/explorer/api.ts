@@ -185,6 +185,39 @@ export async function fetchValues(
   return (await readable(response.json())) as FoundValues;
 }
 
+/** What `GET /v1/system/chart` answers. */
+export interface FoundPoints {
+  readonly points: readonly {
+    readonly x: unknown;
+    readonly by: readonly unknown[];
+    readonly sum: readonly unknown[];
+    readonly count: readonly number[];
+  }[];
+  readonly more: boolean;
+}
+
+/** The points of a chart: sums over all rows that `others` select. */
+export async function fetchPoints(
+  path: string,
+  asked: {
+    readonly x: string;
+    readonly y: readonly string[];
+    readonly by: readonly string[];
+    readonly grain: string | null;
+  },
+  others: Parameters,
+  signal: AbortSignal,
+): Promise<FoundPoints> {
+  const own = {
+    ...{ path: [path], x: [asked.x], y: [asked.y.join(",")] },
+    ...(asked.by.length > 0 && { by: [asked.by.join(",")] }),
+    ...(asked.grain !== null && { grain: [asked.grain] }),
+  };
+  const endpoint = { path: "/v1/system/chart" };
+  const response = await send(addressOf({ endpoint, parameters: { ...others, ...own } }), signal);
+  return (await readable(response.json())) as FoundPoints;
+}
+
 /** The number of rows on all pages; null where the service does not say it. */
 export async function fetchTotal(request: ApiRequest, signal: AbortSignal): Promise<number | null> {
   const parameters = { ...withoutPage(request.parameters), limit: ["1"] };

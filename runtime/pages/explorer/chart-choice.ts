@@ -39,7 +39,8 @@ export interface AxisPlan {
   readonly measures: readonly string[];
   /** A column with one series per value. */
   readonly series: string | null;
-  readonly aggregate: "sum" | "average";
+  /** How values of a point, and series of one picture, are put together. `none`: measures of groups are not. */
+  readonly aggregate: "sum" | "average" | "none";
   /** Whether rows share a point, so that `aggregate` matters. */
   readonly isAggregated: boolean;
   /** A column of which one value is drawn: rows of others have another unit, or hold these. */
@@ -50,6 +51,8 @@ export interface AxisPlan {
   } | null;
   /** Values whose rows are left out: they are totals of the others. */
   readonly totals: readonly string[];
+  /** The columns that have such values. */
+  readonly totalled: readonly string[];
   readonly rows: readonly ShownRow[];
   /** What else may be chosen. */
   readonly choices: {
@@ -76,8 +79,8 @@ export function chooseChart(table: ChartTable, state: ChartState, isGrouped = fa
   const roles = rolesOf(table);
   if (table.rows.length === 1) return figuresOf(table, roles);
   // A group called "Total" holds no others.
-  const { parts, totals } = isGrouped
-    ? { parts: table.rows, totals: [] }
+  const { parts, totals, totalled } = isGrouped
+    ? { parts: table.rows, totals: [], totalled: [] }
     : withoutTotals(namesOf(roles, "category"), table.rows);
   const x = axisOf(roles, parts, state.x);
   const measures = measuresOf({ ...table, rows: parts }, roles).filter((name) => name !== x.name);
@@ -105,11 +108,12 @@ export function chooseChart(table: ChartTable, state: ChartState, isGrouped = fa
       series,
       only,
       totals,
+      totalled,
       rows,
     },
     xKind: isTime ? "time" : isOrdered(x.name, roles, rows) ? "ordered" : "category",
     measures: drawn,
-    aggregate: drawn.some((name) => AVERAGED.test(name)) ? "average" : "sum",
+    aggregate: isGrouped ? "none" : drawn.some((name) => AVERAGED.test(name)) ? "average" : "sum",
     isAggregated: grain !== null || hasDuplicates(rows, series === null ? [x.name] : [x.name, series]),
     choices: { x: x.all, y: measures, series: splits },
   };
@@ -179,20 +183,28 @@ function drawnMeasures(
   return table.columns.map(({ name }) => name).filter((name) => best.includes(name));
 }
 
+/** Whether a row is the total of others by a column. */
+export function isTotal(row: ShownRow, name: string): boolean {
+  return TOTAL.test(textOf(row[name] ?? null));
+}
+
 const TOTAL = /^(all|total|totals|overall|sum|any)$/i;
 
 /** The rows without those that are totals of others, such as `All` beside its parts, and the names of these. */
 function withoutTotals(categories: readonly string[], rows: readonly ShownRow[]) {
   const totals = new Set<string>();
+  const totalled: string[] = [];
   let parts = rows;
   for (const name of categories) {
-    const isTotal = (row: ShownRow): boolean => TOTAL.test(textOf(row[name] ?? null));
     // One part beside a total is not its only one.
     if (distinct(name, parts) < 3) continue;
-    for (const row of parts) if (isTotal(row)) totals.add(textOf(row[name] ?? null));
-    parts = parts.filter((row) => !isTotal(row));
+    const whole = parts.filter((row) => isTotal(row, name));
+    if (whole.length === 0) continue;
+    totalled.push(name);
+    for (const row of whole) totals.add(textOf(row[name] ?? null));
+    parts = parts.filter((row) => !isTotal(row, name));
   }
-  return { parts, totals: [...totals] };
+  return { parts, totals: [...totals], totalled };
 }
 
 const ORDERED = /(^|_)(bucket|bin|range|window|band|age|tier|level|size|timeframe)$/i;

@@ -6,7 +6,7 @@ import { type ShownRow, textOf } from "./values.js";
 const MAX_SERIES = 8;
 
 /** Bars of a category that are drawn by themselves. */
-const MAX_BARS = 30;
+export const MAX_BARS = 30;
 
 /** A line, or the bars of one colour. */
 export interface Series {
@@ -84,11 +84,11 @@ function keysOf(plan: AxisPlan, rows: readonly ShownRow[]): readonly string[] {
     : keys;
 }
 
-/** The largest series, and the sum of the others. Averages have no sum: those are left out. */
+/** The largest series, and the sum of the others. Where they have no sum they are left out. */
 function withOther(all: readonly Series[], aggregate: AxisPlan["aggregate"]) {
   const rest = Math.max(0, all.length - MAX_SERIES);
   const kept = all.slice(0, MAX_SERIES);
-  if (rest === 0 || aggregate === "average") return { kept, rest };
+  if (rest === 0 || aggregate !== "sum") return { kept, rest };
   const values = (all[0]?.values ?? []).map((_, i) =>
     sumOf(all.slice(MAX_SERIES).map((each) => each.values[i] ?? null)),
   );

@@ -15,6 +15,8 @@ export interface PartPlan {
  * all.
  */
 export function partOf(plan: ChartPlan, { rows, hasMore, sort }: ChartRows): PartPlan | null {
+  // Measures of groups have no sum.
+  if (plan.kind !== "figures" && plan.isAggregated && plan.aggregate === "none") return null;
   if (!hasMore) return { plan, notes: [] };
   if (plan.kind === "figures") return { plan, notes: [`Of ${count(rows.length, "row")}; there are more.`] };
   if (plan.xKind !== "time") return null;

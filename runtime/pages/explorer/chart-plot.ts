@@ -44,10 +44,16 @@ export function plotOf(plan: ChartPlan, columns: readonly ChartColumn[], notes: 
 
 function styleOf(plan: ChartPlan, columns: readonly ChartColumn[]): Style {
   const cohort = plan.kind === "figures" ? null : (plan.only?.value ?? null);
+  // An average has more digits than its values.
+  const isAverage = plan.kind !== "figures" && plan.isAggregated && plan.aggregate === "average";
   return (name) => {
     const column = columns.find((each) => each.name === name);
     const { type = null, description = "" } = column ?? {};
-    return { unit: unitOf({ name, description }, cohort), scale: scaleOf(type), description };
+    return {
+      unit: unitOf({ name, description }, cohort),
+      scale: isAverage ? null : scaleOf(type),
+      description,
+    };
   };
 }
 

@@ -28,48 +28,83 @@ export interface Reading {
   readonly show: (rows: number) => void;
 }
 
-const UNWATCHED: Reading = { signal: new AbortController().signal, show: () => undefined };
+export const UNWATCHED: Reading = { signal: new AbortController().signal, show: () => undefined };
 
-/** The rows of all pages. A limit of the request's own is kept; a page that is all is not asked for again. */
-export async function chartRowsOf(
-  request: ApiRequest,
-  page: QueryResponse | null,
-  reading: Reading = UNWATCHED,
-): Promise<ChartRows> {
-  const sort = sortOf(request);
-  const hasOwnLimit = Object.hasOwn(request.parameters, "limit");
-  const isPart = Object.keys(request.parameters).some((name) => /^(offset|cursor)$/.test(name));
-  if (page !== null && (hasOwnLimit || (!page.hasNext && !page.isCut && !isPart)))
-    return { rows: page.rows, hasMore: page.hasNext || page.isCut || isPart, sort };
-  if (hasOwnLimit) {
-    const own = await query(request, reading.signal, MAX_CHART_ROWS);
-    return { rows: own.rows, hasMore: own.hasNext || own.isCut || isPart, sort };
+/** Rows that a chart is chosen by, where it adds up: the service adds up all of them. */
+const SAMPLE_ROWS = 2000;
+
+/** Reads the rows of all pages, as far as a chart needs them. */
+export class ChartReader {
+  readonly request: ApiRequest;
+  /** Whether the request has a limit of its own: the chart is of its rows. */
+  readonly isPart: boolean;
+  readonly #sort: ChartRows["sort"];
+  #read: Omit<ChartRows, "sort">;
+  /** The next page; null where none is to be read. */
+  #next: Parameters | null;
+  #build: string | null | undefined;
+  /** Readings follow each other: they go on where the last one ended. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** A page that is all is not asked for again. */
+  constructor(request: ApiRequest, page: QueryResponse | null) {
+    const names = Object.keys(request.parameters);
+    this.request = request;
+    this.isPart = names.includes("limit");
+    this.#sort = sortOf(request);
+    const hasMore = page === null || page.hasNext || page.isCut || isLater(request.parameters);
+    const isWhole = page !== null && (this.isPart || !hasMore);
+    this.#read = { rows: isWhole ? page.rows : [], hasMore };
+    this.#next = isWhole ? null : this.isPart ? request.parameters : wholeOf(request);
   }
-  return { ...(await allPages(request, reading)), sort };
-}
 
-async function allPages(request: ApiRequest, { signal, show }: Reading): Promise<Omit<ChartRows, "sort">> {
-  const rows: ShownRow[] = [];
-  let parameters: Parameters | null = wholeOf(request);
-  let build: string | null | undefined;
-  while (parameters !== null && rows.length < MAX_CHART_ROWS) {
+  /** The rows so far, once they are all, as many as are drawn, or enough. */
+  read(isEnough: (rows: ChartRows) => boolean, reading: Reading = UNWATCHED): Promise<ChartRows> {
+    const read = this.#last.then(() => this.#readPages(isEnough, reading));
+    this.#last = read.catch(() => undefined);
+    return read;
+  }
+
+  async #readPages(isEnough: (rows: ChartRows) => boolean, reading: Reading): Promise<ChartRows> {
+    while (this.#next !== null && this.#read.rows.length < MAX_CHART_ROWS) {
+      const isSample = this.#read.rows.length >= SAMPLE_ROWS;
+      if (isSample && isEnough(this.#rows())) break;
+      if (!(await this.#readPage(this.#next, reading))) break;
+    }
+    return this.#rows();
+  }
+
+  #rows(): ChartRows {
+    return { ...this.#read, sort: this.#sort };
+  }
+
+  /** Whether there was time for it. */
+  async #readPage(parameters: Parameters, { signal, show }: Reading): Promise<boolean> {
     let page: QueryResponse;
+    const { rows } = this.#read;
     try {
-      page = await query({ ...request, parameters }, signal, MAX_CHART_ROWS - rows.length);
+      page = await query({ ...this.request, parameters }, signal, MAX_CHART_ROWS - rows.length);
     } catch (error) {
       // Stopped, or out of requests: what has been read is drawn as a part.
       const isLimited = error instanceof ServiceError && error.status === 429;
-      if ((signal.aborted || isLimited) && rows.length > 0) return { rows, hasMore: true };
+      if ((signal.aborted || isLimited) && rows.length > 0) return false;
       throw error;
     }
-    if (build !== undefined && build !== page.asOf) throw new ServiceError(0, REBUILT);
-    build = page.asOf;
-    for (const row of page.rows) rows.push(row);
-    show(rows.length);
-    if (page.isCut) return { rows, hasMore: true };
-    parameters = page.hasNext ? nextPage(parameters, page.cursor, page.rows.length) : null;
+    if (this.#build !== undefined && this.#build !== page.asOf) throw new ServiceError(0, REBUILT);
+    this.#build = page.asOf;
+    const all = [...rows, ...page.rows];
+    show(all.length);
+    const follows = page.hasNext && !page.isCut && !this.isPart;
+    this.#next = follows ? nextPage(parameters, page.cursor, page.rows.length) : null;
+    const startsLater = this.isPart && isLater(parameters);
+    this.#read = { rows: all, hasMore: page.hasNext || page.isCut || startsLater };
+    return true;
   }
-  return { rows, hasMore: parameters !== null };
+}
+
+/** Whether a request asks for another page than the first. */
+function isLater(parameters: Parameters): boolean {
+  return Object.hasOwn(parameters, "offset") || Object.hasOwn(parameters, "cursor");
 }
 
 const REBUILT = "The rows were built anew while the chart read them. Try again.";

@@ -35,7 +35,7 @@ export function notesOf(
     isAggregated && grain === null && `Several rows share a point: their ${aggregate} is drawn.`,
     others > 0 && `“other” is the sum of ${count(others, "value")} of ${series ?? "the axis"}.`,
     leftOut > 0 &&
-      `Only the largest are drawn: ${count(leftOut, "value")} of ${series ?? "the axis"} are left out, whose averages cannot be put together.`,
+      `Only the largest are drawn: ${count(leftOut, "value")} of ${series ?? "the axis"} are left out, which cannot be added up.`,
     totals.length > 0 && `Rows of ${totals.join(", ")} are left out: they hold the others.`,
   ];
   return notes.filter((note) => note !== false);

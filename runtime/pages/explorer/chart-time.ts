@@ -31,8 +31,22 @@ export function grainOf(column: string, rows: readonly ShownRow[]): AxisPeriod |
   const steps = new Set(instants.slice(1).map((instant, i) => instant - (instants[i] ?? 0)));
   const isWhole = instants.every((instant) => instant % 3_600_000 === 0);
   if (instants.length < 60 || isWhole || steps.size <= 0.2 * instants.length) return null;
-  const span = (instants.at(-1) ?? 0) - (instants[0] ?? 0);
-  return LENGTHS.find(([, length]) => span / length <= MAX_POINTS)?.[0] ?? "month";
+  return grainOfSpan(instants);
+}
+
+/** The finest period of which a line of events has few enough points. */
+export function grainOfSpan(instants: readonly number[]): AxisPeriod {
+  const [first, last] = instants.reduce(
+    ([least, most], each) => [Math.min(least, each), Math.max(most, each)],
+    [Infinity, -Infinity],
+  );
+  return LENGTHS.find(([, length]) => (last - first) / length <= MAX_POINTS)?.[0] ?? "month";
+}
+
+/** The next coarser period; null where there is none. */
+export function coarserGrain(grain: AxisPeriod | null): AxisPeriod | null {
+  const i = LENGTHS.findIndex(([each]) => each === grain);
+  return LENGTHS[grain === null ? 1 : i + 1]?.[0] ?? null;
 }
 
 /** The beginning of the period that an instant is in. Weeks begin on Mondays. */

@@ -6,51 +6,87 @@ import { plotOf } from "./chart-plot.js";
 import { partOf } from "./chart-part.js";
 import { notesOf } from "./chart-text.js";
 import { pivot } from "./chart-data.js";
-import { count, el, select } from "./dom.js";
+import { addedUp, groupedAgain } from "./chart-sums.js";
+import { el, select } from "./dom.js";
 import { answeredColumns, asksGroups } from "./grouping.js";
-import type { ChartRows } from "./chart-rows.js";
+import { type ChartReader, type ChartRows, type Reading, UNWATCHED } from "./chart-rows.js";
 
-/** The chart of a request, without its controls; null where nothing can be drawn. */
-export function planFor(request: ApiRequest, all: ChartRows, state: ChartState): ChartOfRows | null {
-  const { rows } = all;
+/** The chart of a request, without its controls; null where nothing can be drawn. What adds up is of all rows. */
+export async function planFor(
+  reader: ChartReader,
+  state: ChartState,
+  reading = UNWATCHED,
+): Promise<ChartOfRows | null> {
+  const { request, isPart } = reader;
+  const isSum = ({ plan }: Chosen): boolean =>
+    plan.kind !== "figures" && plan.isAggregated && hasChoice(plan, state) && !isPart;
+  const all = await reader.read((rows) => {
+    const chosen = chosenOf(request, rows, state);
+    return chosen !== null && !asksGroups(request) && isSum(chosen);
+  }, reading);
+  const chosen = chosenOf(request, all, state);
+  if (chosen === null) return null;
+  const part = await truePlan(reader, chosen.plan, all, reading);
+  const { columns } = chosen;
+  if (part === null) return { plan: chosen.plan, columns, notes: null };
+  const own = part.plan.kind === "figures" ? [] : notesOf(part.plan, pivot(part.plan));
+  return { plan: part.plan, columns, notes: [...own, ...part.notes] };
+}
+
+interface Chosen {
+  readonly plan: ChartPlan;
+  readonly columns: readonly ChartColumn[];
+}
+
+function chosenOf(request: ApiRequest, { rows }: ChartRows, state: ChartState): Chosen | null {
   const columns: readonly ChartColumn[] = answeredColumns(request, rows).map((column) => ({
     ...column,
     description: request.endpoint.columns.find(({ name }) => name === column.name)?.description ?? "",
   }));
   const { resource } = request.endpoint;
-  const chosen = chooseChart({ columns, resource, rows }, state, asksGroups(request));
-  if (chosen === null) return null;
-  const part = partOf(chosen, all);
-  if (part === null) return { plan: chosen, columns, notes: null };
-  const own = part.plan.kind === "figures" ? [] : notesOf(part.plan, pivot(part.plan));
-  return { plan: part.plan, columns, notes: [...own, ...part.notes] };
+  const plan = chooseChart({ columns, resource, rows }, state, asksGroups(request));
+  return plan === null ? null : { plan, columns };
+}
+
+/** Whether the rows so far show what the caller has chosen. */
+function hasChoice({ x, series }: AxisPlan, state: ChartState): boolean {
+  const isX = state.x === "" || state.x === x;
+  return isX && (state.series === "" || state.series === "-" || state.series === series);
+}
+
+/** The plan with nothing but what is true of all rows, or of a part that the notes name. */
+async function truePlan(reader: ChartReader, plan: ChartPlan, all: ChartRows, reading: Reading) {
+  const { request, isPart } = reader;
+  const isOfParts = plan.kind !== "figures" && !isPart && !reading.signal.aborted;
+  if (isOfParts && plan.isAggregated && asksGroups(request)) return groupedAgain(request, plan, reading);
+  const adds = isOfParts && all.hasMore && (plan.isAggregated || plan.xKind !== "time");
+  const whole = adds && !asksGroups(request) ? await addedUp(request, plan, reading.signal) : null;
+  return whole ?? partOf(plan, all);
 }
 
 /** A chart; without notes where it would be false, since there are more rows. */
-interface ChartOfRows {
-  readonly plan: ChartPlan;
-  readonly columns: readonly ChartColumn[];
+interface ChartOfRows extends Chosen {
   readonly notes: readonly string[] | null;
 }
 
 /** What is shown in place of a chart that would be false. */
-export const tooMany = (rows: number): string =>
-  `There are more than ${count(rows, "row")}: a sum or the largest of some rows are not those of all. Filter, or choose a time as X.`;
+export const NOT_TRUE =
+  "There are too many rows or points for this chart: a sum or the largest of some rows are not those of all. Filter, or choose a time as X, or no split.";
 
 /** A chart of the rows with its controls; null when no column can be drawn. */
-export function chartOf(
-  request: ApiRequest,
-  all: ChartRows,
+export async function chartOf(
+  reader: ChartReader,
   state: ChartState,
+  reading: Reading,
   change: (state: ChartState) => void,
-): HTMLElement | null {
-  const found = planFor(request, all, state);
+): Promise<HTMLElement | null> {
+  const found = await planFor(reader, state, reading);
   if (found === null) return null;
   const { plan, columns, notes } = found;
   const controls = plan.kind !== "figures" && controlsOf(plan, state, change);
-  if (notes === null) return el("div.chart", controls, el("p.note", tooMany(all.rows.length)));
+  if (notes === null) return el("div.chart", controls, el("p.note", NOT_TRUE));
   const plot = plotOf(plan, columns, notes);
-  return el("div.chart", controls, plot.element, saveBar({ request, state }, plot));
+  return el("div.chart", controls, plot.element, saveBar({ request: reader.request, state }, plot));
 }
 
 function controlsOf(plan: AxisPlan, state: ChartState, change: (state: ChartState) => void): HTMLElement {

@@ -20,7 +20,7 @@ import { filterChips, rowsOf } from "./filters.js";
 import { groupingChips } from "./grouping.js";
 import { lineageGraph } from "./lineage.js";
 import { columnsTable, facts, measuresTable, overview, parametersTable } from "./overview.js";
-import { chartRowsOf, type ChartRows, type Reading } from "./chart-rows.js";
+import { ChartReader } from "./chart-rows.js";
 import { type PagePosition, placeOf, resultView, totalOf } from "./results.js";
 import type { State } from "./state.js";
 import { key } from "./storage.js";
@@ -43,7 +43,7 @@ export class EndpointDetails {
   /** Pages reached by "Next page", by their parameters: the rows before each, and the page before. */
   readonly #trail = new Map<string, Omit<PagePosition, "next" | "total">>();
   /** Rows of the chart, and the parameters that they are of. */
-  #chart: { readonly of: string; readonly rows: Promise<ChartRows> } | null = null;
+  #chart: { readonly of: string; readonly reader: ChartReader } | null = null;
   /** Rows on all pages, by the filters that select them. */
   readonly #totals = new Map<string, number | null>();
 
@@ -184,16 +184,16 @@ export class EndpointDetails {
         go,
         total: () => totalOf(result.rows.length, this.#position(result)),
         fail: (error) => this.#fail(error),
-        chartRows: (reading) => this.#chartRows(result, reading),
+        chartReader: () => this.#chartReader(result),
       }),
     );
   }
 
   /** The rows of all pages; those of the page where the request has a limit of its own. */
-  #chartRows(result: QueryResponse, reading: Reading): Promise<ChartRows> {
+  #chartReader(result: QueryResponse): ChartReader {
     const of = JSON.stringify(this.#state.parameters);
-    if (this.#chart?.of !== of) this.#chart = { of, rows: chartRowsOf(this.#request, result, reading) };
-    return this.#chart.rows;
+    if (this.#chart?.of !== of) this.#chart = { of, reader: new ChartReader(this.#request, result) };
+    return this.#chart.reader;
   }
 
   #position({ hasNext, cursor, rows }: QueryResponse): PagePosition {

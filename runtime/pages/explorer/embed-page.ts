@@ -1,7 +1,7 @@
 /** A chart alone, for the frames of other pages (runtime/docs/catalogue.md, Explorer). It sends no key. */
 import { type ApiRequest, BASE, fetchCatalogue } from "./api.js";
-import { chartRowsOf } from "./chart-rows.js";
-import { planFor, tooMany } from "./chart.js";
+import { ChartReader } from "./chart-rows.js";
+import { NOT_TRUE, planFor } from "./chart.js";
 import { plotOf } from "./chart-plot.js";
 import { el, time } from "./dom.js";
 import { readState, writeState } from "./state.js";
@@ -17,11 +17,10 @@ async function show(): Promise<void> {
   if (endpoint?.callable !== true)
     throw new Error(`There is no public endpoint ${state.endpoint || "in this address"}.`);
   const request: ApiRequest = { endpoint, parameters: state.parameters };
-  const all = await chartRowsOf(request, null);
-  const found = planFor(request, all, state.chart);
+  const found = await planFor(new ChartReader(request, null), state.chart);
   if (found === null) throw new Error("There is nothing to draw in these rows.");
   const { plan, columns, notes } = found;
-  if (notes === null) throw new Error(tooMany(all.rows.length));
+  if (notes === null) throw new Error(NOT_TRUE);
   const source = `${BASE}/explore${writeState({ ...state, view: "chart" })}`;
   const draw = (): void =>
     root.replaceChildren(

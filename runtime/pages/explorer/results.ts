@@ -1,5 +1,5 @@
 import { type ApiRequest, MAX_ROWS, type Parameters, type QueryResponse } from "./api.js";
-import type { ChartRows, Reading } from "./chart-rows.js";
+import type { ChartReader } from "./chart-rows.js";
 import { downloadMenu } from "./downloads.js";
 import { button, copyable, count, el, time, toggle } from "./dom.js";
 import { tableOf } from "./table.js";
@@ -14,7 +14,7 @@ export interface ResultActions {
   readonly total: () => number | null;
   readonly fail: (error: unknown) => void;
   /** The rows that a chart is drawn from. */
-  readonly chartRows: (reading: Reading) => Promise<ChartRows>;
+  readonly chartReader: () => ChartReader;
 }
 
 /** Where a page stands in the result. */
@@ -127,7 +127,7 @@ function content(
   { rows, json, isCut }: QueryResponse,
   { previous, next }: PagePosition,
   { view, chart }: Pick<State, "view" | "chart">,
-  { change, go, chartRows, fail }: ResultActions,
+  { change, go, chartReader, fail }: ResultActions,
 ): HTMLElement {
   const isWhole = previous === null && next === null && !isCut;
   if (view === "table") return tableOf(request, rows, { go, isWhole });
@@ -146,13 +146,11 @@ function content(
   const show = (count: number): void =>
     read.replaceChildren(`Loading the chart … ${count.toLocaleString("en")} rows`);
   // The code of charts is loaded with the first one.
-  void Promise.all([import("./chart.js"), chartRows({ signal: stop.signal, show })]).then(
-    ([{ chartOf }, all]) => {
-      const made = chartOf(request, all, chart, (next) => change({ chart: next }));
-      box.replaceChildren(made ?? el("p.note", NO_CHART));
-    },
-    fail,
-  );
+  void import("./chart.js")
+    .then(({ chartOf }) =>
+      chartOf(chartReader(), chart, { signal: stop.signal, show }, (next) => change({ chart: next })),
+    )
+    .then((made) => box.replaceChildren(made ?? el("p.note", NO_CHART)), fail);
   return box;
 }
 
