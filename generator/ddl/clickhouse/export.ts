@@ -1,7 +1,7 @@
-import { failed, messageOf, type Outcome, unlessFailed } from "@routewright/runtime/model";
+import { failed, messageOf, type Outcome, succeeded } from "@routewright/runtime/model";
 import { clickhouseIdentifier as identifier } from "../../verify/clickhouse-relations.js";
-import { agreedType, type ColumnSource, type ExportPart, pairedColumns } from "../columns.js";
-import type { CopiedColumn, CopiedRelation } from "../copied-relation.js";
+import { type ExportPart, pairedColumns } from "../columns.js";
+import type { CopiedRelation } from "../copied-relation.js";
 import {
   compressedProblem,
   type ExportFile,
@@ -9,6 +9,7 @@ import {
   fileGroups,
   logicalTypeIn,
 } from "../export-files.js";
+import { loadedColumns } from "../loaded-columns.js";
 import { type ClickhouseColumn, loadedColumn, undeclaredType } from "./expressions.js";
 import type { RunSql } from "./session.js";
 import type { TableFunction } from "./source.js";
@@ -52,41 +53,14 @@ export async function clickhouseExport(
   if (compressed !== null) return failed(compressed);
   const paired = pairedColumns(copied, files, source.isAddress);
   if (!paired.ok) return paired;
-  const { columns, parts: sources } = paired.value;
-  const types = columns.map((column, at) =>
-    typeOf(
-      column,
-      sources.flatMap((each) => each[at] ?? []),
-    ),
-  );
-  const found = files.map((file, part) =>
-    columns.map((column, at) => {
-      const [type, source] = [types[at], sources[part]?.[at]];
-      if (type?.ok !== true) return type ?? failed();
-      if (source === undefined) return failed();
-      const loaded = loadedColumn({ name: column.name, type: type.value }, source);
-      const place = files.length > 1 && file.paths[0] !== undefined ? `${file.paths[0]}: ` : "";
-      return loaded.ok ? loaded : failed(`column ${column.name}: ${place}${loaded.problems.join("")}`);
-    }),
-  );
-  const problems = found.flat().flatMap((each) => (each.ok ? [] : each.problems));
+  const loaded = loadedColumns(name, paired.value, files, { undeclaredType, load: loadedColumn });
+  if (!loaded.ok) return loaded;
   const parts = files.map(({ text, paths }, part) => ({
     text,
     paths: files.length > 1 ? paths : null,
-    columns: (found[part] ?? []).flatMap((each) => (each.ok ? [each.value] : [])),
+    columns: loaded.value.parts[part] ?? [],
   }));
-  const folders = (sources[0] ?? []).flatMap((each) => (each.kind === "folder" ? [each.name] : []));
-  return unlessFailed([...new Set(problems.map((problem) => `${name}, ${problem}.`))], {
-    parts,
-    files,
-    folders,
-  });
-}
-
-function typeOf(column: CopiedColumn, sources: readonly ColumnSource<ClickhouseColumn>[]): Outcome<string> {
-  if (column.type !== null) return { ok: true, value: column.type };
-  const known = sources.filter((source) => source.kind === "folder" || source.column.logical !== "null");
-  return agreedType(column.name, (known.length > 0 ? known : sources).map(undeclaredType));
+  return succeeded({ parts, files, folders: loaded.value.folders });
 }
 
 async function describedParts(

@@ -1,6 +1,6 @@
-import { failed, messageOf, type Outcome, unlessFailed } from "@routewright/runtime/model";
-import { agreedType, type ColumnSource, type ExportPart, pairedColumns } from "../columns.js";
-import type { CopiedColumn, CopiedRelation } from "../copied-relation.js";
+import { failed, messageOf, type Outcome, succeeded } from "@routewright/runtime/model";
+import { type ColumnSource, type ExportPart, pairedColumns } from "../columns.js";
+import type { CopiedRelation } from "../copied-relation.js";
 import {
   compressedProblem,
   type ExportFile,
@@ -9,6 +9,7 @@ import {
   logicalTypeIn,
 } from "../export-files.js";
 import type { ExportFormat, ExportLocation } from "../export-location.js";
+import { loadedColumns } from "../loaded-columns.js";
 import { type DuckDb, duckdbMessage, duckdbRelation, duckdbSchema } from "./duckdb.js";
 import { type DuckDbColumn, type TextColumn, textColumn, undeclaredType } from "./expressions.js";
 
@@ -52,53 +53,18 @@ export async function duckdbExport(
   const paired = pairedColumns(copied, files, location.store === "http");
   if (!paired.ok) return paired;
   const { columns, parts: sources } = paired.value;
-  const types = columns.map((column, at) =>
-    typeOf(
-      column,
-      sources.flatMap((each) => each[at] ?? []),
-    ),
-  );
-  const found = files.map((_, part) =>
-    columns.map((column, at) => {
-      const [type, source] = [types[at], sources[part]?.[at]];
-      if (type?.ok !== true) return type ?? failed();
-      if (source === undefined) return failed();
-      const text = textColumn({ ...column, type: type.value }, source);
-      return text.ok ? text : failed(`column ${column.name}: ${inFile(text.problems[0] ?? "", files, part)}`);
-    }),
-  );
-  const problems = found.flat().flatMap((each) => (each.ok ? [] : each.problems));
-  const parts = found.map((each, part) => ({
-    source: files[part]?.source ?? "",
-    columns: each.flatMap((one) => (one.ok ? [one.value] : [])),
-  }));
-  const [first = []] = sources;
-  const folders = first.flatMap((source) => (source.kind === "folder" ? [source.name] : []));
+  const loaded = loadedColumns(name, paired.value, files, {
+    undeclaredType: (source) => undeclaredType(source) ?? "no such type",
+    load: textColumn,
+  });
+  if (!loaded.ok) return loaded;
+  const parts = files.map(({ source }, part) => ({ source, columns: loaded.value.parts[part] ?? [] }));
   const isInt96 = (source: ColumnSource<DuckDbColumn> | undefined): boolean =>
     source?.kind === "column" && source.column.nanoseconds === "int96";
   const cut = columns
     .filter((_, at) => sources.some((each) => isInt96(each[at])))
     .map((column) => column.name);
-  return unlessFailed([...new Set(problems.map((problem) => `${name}, ${problem}.`))], {
-    parts,
-    files,
-    folders,
-    cut,
-  });
-}
-
-const inFile = (problem: string, files: DuckDbExport["files"], part: number): string => {
-  const path = files[part]?.paths[0];
-  return files.length < 2 || path === undefined ? problem : `${path}: ${problem}`;
-};
-
-function typeOf(column: CopiedColumn, sources: readonly ColumnSource<DuckDbColumn>[]): Outcome<string> {
-  if (column.type !== null) return { ok: true, value: column.type };
-  const known = sources.filter((source) => source.kind === "folder" || source.column.logical !== "null");
-  return agreedType(
-    column.name,
-    (known.length > 0 ? known : sources).map((source) => undeclaredType(source) ?? "no such type"),
-  );
+  return succeeded({ parts, files, folders: loaded.value.folders, cut });
 }
 
 async function describedParts(
