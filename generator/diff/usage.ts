@@ -1,4 +1,11 @@
-import { failed, groupedBy, type Outcome, servedPaths, succeeded } from "@routewright/runtime/model";
+import {
+  type Aggregate,
+  failed,
+  groupedBy,
+  type Outcome,
+  servedPaths,
+  succeeded,
+} from "@routewright/runtime/model";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import type { RecordedUsage, RouteUsage, ShapeUsage } from "@routewright/runtime/server";
 import { listOf, number, openRecord, text, textOrNull } from "@routewright/runtime/model";
@@ -7,7 +14,7 @@ import { parseJson } from "../manifest/manifest.js";
 import { byText } from "../manifest/strings.js";
 import { readSource } from "../artifacts/source.js";
 import { type Change, type ChangeUsage, inOrder } from "./change.js";
-import { type ChangeKind } from "./kinds.js";
+import { hitsOf, type KeyUsage, usageOfShape } from "./hits.js";
 
 /** Days that decide whether anybody uses something, if `--usage-days` does not say so: the full ones before today, in UTC. */
 export const USAGE_DAYS = 30;
@@ -63,13 +70,6 @@ export function rateUnused(changes: readonly Change[], severity: UnusedSeverity)
     .sort(inOrder);
 }
 
-/** What one key has called at one path. */
-interface KeyUsage {
-  org: string;
-  requests: number;
-  readonly byParameter: Map<string, number>;
-}
-
 /** The paths whose calls a change at a path hits: an endpoint's own path stands for its former ones, too. */
 export function pathsHit({ entries }: Catalogue): (path: string) => readonly string[] {
   const served = new Map(entries.map((entry) => [entry.path, servedPaths(entry)]));
@@ -88,6 +88,7 @@ export function withUsage(
   const asked = Array.from({ length: days }, (_, i) => daysBefore(today, i + 1));
   const period = { days, recordedDays: asked.filter((day) => known.has(day)).length };
   const pathsOf = pathsHit(base);
+  const aggregates = new Map(base.entries.map(({ path, aggregate }) => [path, aggregate]));
   const shapesByRoute = groupedBy(shapes ?? [], ({ route }) => route);
   const byRoute = groupedBy(lines, ({ route }) => route);
   return changes.map((change) => {
@@ -97,7 +98,7 @@ export function withUsage(
     if (shapes === undefined) return { ...change, usage };
     const own = paths.flatMap((path) => shapesByRoute.get(path) ?? []);
     const others = paths.reduce((sum, path) => sum + (rest?.get(path) ?? 0), 0);
-    return { ...change, usage: usageByShapes(change, usage, own, others) };
+    return { ...change, usage: usageByShapes(change, usage, own, others, aggregates.get(change.endpoint)) };
   });
 }
 
@@ -119,8 +120,9 @@ function usageByShapes(
   counted: ChangeUsage,
   shapes: readonly ShapeUsage[],
   rest: number,
+  aggregate: Aggregate | undefined,
 ): ChangeUsage {
-  const hit = shapes.filter(({ shape, requests }) => hitsOf(change, namesOf(shape, requests)) > 0);
+  const hit = shapes.filter((line) => hitsOf(change, usageOfShape(line, aggregate)) > 0);
   const isComplete = rest <= 0 && counted.recordedDays === counted.days;
   return {
     ...counted,
@@ -144,16 +146,6 @@ function callersOf(lines: readonly ShapeUsage[]) {
     organizations: distinct(lines.map(({ org }) => org)).filter((org) => org !== ""),
     requests: lines.reduce((sum, { requests }) => sum + requests, 0),
   };
-}
-
-/** The names of a shape, as usage counts those of requests. */
-function namesOf(text: string, requests: number): KeyUsage {
-  const [, , , fields = ""] = text.split(" ");
-  const parts = fields === "" ? [] : fields.split("&").map((part) => part.split("=").map(decodeURIComponent));
-  const names = parts.flatMap(([name = "", value]) =>
-    value === undefined ? [name] : [name, ...value.split(",").map((one) => `${name}=${one}`)],
-  );
-  return { org: "", requests, byParameter: new Map(names.map((name) => [name, requests])) };
 }
 
 function usageOf(
@@ -181,87 +173,4 @@ function parametersOf(keys: readonly KeyUsage[]): Readonly<Record<string, number
   for (const { byParameter } of keys)
     for (const [name, requests] of byParameter) counts.set(name, (counts.get(name) ?? 0) + requests);
   return Object.fromEntries([...counts].sort(([one, a], [other, b]) => b - a || (one < other ? -1 : 1)));
-}
-
-/** Which calls a kind of change hits: those with a parameter, those that filter a column or get one; all others hit every call. */
-const HITS: Readonly<Partial<Record<ChangeKind, (subject: string) => HitRule>>> = {
-  "parameter-removed": named,
-  "parameter-column-changed": named,
-  "parameter-operator-changed": named,
-  "parameter-values-narrowed": named,
-  "parameter-case-removed": named,
-  "max-items-lowered": named,
-  "max-length-lowered": named,
-  "filter-removed": filtered,
-  "filter-type-changed": filtered,
-  "fields-removed": () => named("fields"),
-  "cursor-changed": () => named("cursor"),
-  "cursor-removed": () => named("cursor"),
-  "sortable-field-removed": () => named("sort_by"),
-  "max-limit-lowered": () => named("limit"),
-  "measure-removed": measured,
-  "group-removed": grouped,
-  "grain-removed": grouped,
-  "default-grain-changed": grouped,
-  "meaning-changed": (name) => (name === "" ? ({ requests }) => requests : meant(name)),
-  "column-removed": served,
-  "column-retyped": served,
-  "column-digits-changed": served,
-  "column-scale-lowered": served,
-  "column-made-nullable": served,
-};
-
-type HitRule = (usage: KeyUsage) => number;
-
-/** Calls whose names were too many to be counted one by one may use any. */
-const OTHER = "*";
-
-function named(name: string): HitRule {
-  return ({ byParameter }) => (byParameter.get(name) ?? 0) + (byParameter.get(OTHER) ?? 0);
-}
-
-function filtered(column: string): HitRule {
-  return ({ byParameter }) =>
-    [...byParameter]
-      .filter(([name]) => name === OTHER || name.startsWith(`${column}[`))
-      .reduce((sum, [, requests]) => sum + requests, 0);
-}
-
-/** Calls that ask for a measure by its name, or for all. */
-function measured(name: string): HitRule {
-  return ({ byParameter }) =>
-    ["measures", "metrics"].reduce((sum, of) => sum + (byParameter.get(`${of}=${name}`) ?? 0), 0) +
-    (byParameter.get(OTHER) ?? 0);
-}
-
-/** Calls that group or filter by a name, also by one of its grains. */
-function grouped(name: string): HitRule {
-  const isOf = (asked: string): boolean =>
-    asked === OTHER ||
-    asked === name ||
-    asked.startsWith(`${name}[`) ||
-    asked === `group_by=${name}` ||
-    asked.startsWith(`group_by=${name}__`);
-  return ({ byParameter }) =>
-    [...byParameter].filter(([asked]) => isOf(asked)).reduce((sum, [, requests]) => sum + requests, 0);
-}
-
-/** The name is that of a measure or of a group. */
-function meant(name: string): HitRule {
-  const [ofMeasure, ofGroup] = [measured(name), grouped(name)];
-  return (usage) => ofMeasure(usage) + ofGroup(usage);
-}
-
-/** Calls get a column unless they choose others. */
-function served(column: string): HitRule {
-  return ({ requests, byParameter }) =>
-    requests -
-    (byParameter.get("fields") ?? 0) +
-    (byParameter.get(`fields=${column}`) ?? 0) +
-    (byParameter.get(OTHER) ?? 0);
-}
-
-function hitsOf({ kind, subject }: Change, usage: KeyUsage): number {
-  const rule = HITS[kind]?.(subject ?? "");
-  return rule === undefined ? usage.requests : Math.min(usage.requests, Math.max(0, rule(usage)));
 }

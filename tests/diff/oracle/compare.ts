@@ -16,7 +16,8 @@ export interface Difference {
   readonly what: string;
 }
 
-interface Pair {
+/** A request, and what both revisions answer. */
+export interface Pair {
   readonly request: OracleRequest;
   readonly base: Served;
   readonly head: Served;
@@ -32,6 +33,20 @@ export interface Revisions {
 export function differenceBetween(pairs: readonly Pair[], revisions: Revisions): readonly Difference[] {
   const found = pairs.flatMap((pair) => compare(pair, revisions.base));
   return distinct([...newlyVisible(pairs, revisions.head), ...found, ...kindChanges(pairs, revisions.base)]);
+}
+
+/** What one caller cannot go on with; null: the head answers it as the base does, or with other rows. */
+export function failureOf(pair: Pair, entries: readonly CatalogueEntry[]): string | null {
+  const found = [...compare(pair, entries), ...kindChanges([pair], entries)];
+  return found.find(({ needs }) => needs === "breaking")?.what ?? missingField(pair);
+}
+
+/** Groups have the fields that were asked for, with a value or null. */
+function missingField({ request, base, head }: Pair): string | null {
+  if (!isGrouped(request) || base.status !== 200 || request.path.endsWith(".csv")) return null;
+  const [before, after] = [rowsOf(base.body).rows[0], rowsOf(head.body).rows[0]];
+  if (before === undefined || after === undefined) return null;
+  return [...before.keys()].find((name) => !after.has(name)) ?? null;
 }
 
 function distinct(all: readonly Difference[]): readonly Difference[] {

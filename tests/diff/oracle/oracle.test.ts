@@ -1,11 +1,14 @@
 import { expect, it } from "vitest";
 import { SEVERITIES, type Severity } from "../../../generator/diff/kinds.js";
-import { changesBetween } from "../catalogues.js";
+import { CALENDAR, changesBetween } from "../catalogues.js";
 import { TABLE } from "../table.js";
 import { clientDifferences } from "./client-types.js";
 import type { Difference } from "./compare.js";
 import { EXPLAINED, EXPLAINED_ON_CLICKHOUSE } from "./explained.js";
 import { serveCases } from "./serve.js";
+import { judgeShapes } from "./shapes.js";
+import { entriesByCase } from "./sides.js";
+import { compareCatalogues } from "../../../generator/diff/compare-catalogues.js";
 import { type Case, casesOf } from "./cases.js";
 import { CLICKHOUSE_TYPES, translated } from "./clickhouse.js";
 import { byEngine } from "../../support/engines.js";
@@ -67,6 +70,26 @@ function countsOf(): string {
   const types = judged.filter(({ change }) => change.startsWith("column ")).length;
   return `${String(judged.length)} of ${String(all.length)} pairs judged by serving both sides (${String(types)} of types) with ${String(served.requests)} requests each: ${String(agreeing)} agree, ${String(judged.length - agreeing)} are explained\n`;
 }
+
+/** Of each case with a breaking change: what is said of the shape of each request, and what its caller gets. */
+const [ofBase, ofHead] = [entriesByCase(served.base.catalogue), entriesByCase(served.head.catalogue)];
+const shapes = cases.flatMap(({ change }, i) => {
+  const base = { ...served.base.catalogue, entries: ofBase.get(i) ?? [] };
+  const head = { ...served.head.catalogue, entries: ofHead.get(i) ?? [] };
+  const changes = compareCatalogues(base, head, CALENDAR).filter(({ severity }) => severity === "breaking");
+  if (changes.length === 0) return [];
+  return judgeShapes(changes, base, served.answered[i] ?? []).map((one) => ({ change, ...one }));
+});
+
+it("names the shape of each request that fails in the head among those that a breaking change hits", () => {
+  const missed = shapes.filter(({ failure, hitBy }) => failure !== null && hitBy.length === 0);
+  const spared = shapes.filter(({ failure, hitBy }) => failure === null && hitBy.length > 0);
+  if (process.env["ORACLE_SHARE"] !== undefined)
+    process.stdout.write(
+      `${String(shapes.length)} pairs of a breaking change and a shape: ${String(missed.length)} failures unsaid, ${String(spared.length)} said without one\n`,
+    );
+  expect(missed).toEqual([]);
+});
 
 it("judges at least 250 single changes", () => {
   expect(all.length).toBeGreaterThan(250);

@@ -1,7 +1,7 @@
 import type { CatalogueEntry } from "../../../generator/catalogue/catalogue.js";
 import { ownTables } from "../../support/engines.js";
 import { startManifest } from "../../support/service.js";
-import { differenceBetween, type Difference, type Served } from "./compare.js";
+import { differenceBetween, type Difference, type Pair, type Served } from "./compare.js";
 import { type OracleRequest, probesOf, requestsTo } from "./requests.js";
 import type { Case } from "./cases.js";
 import { entriesByCase, makeSides, type Side } from "./sides.js";
@@ -11,6 +11,8 @@ export interface ServedCases {
   readonly base: Side;
   readonly head: Side;
   readonly noticed: readonly (readonly Difference[])[];
+  /** Of each case: what its requests got from both. */
+  readonly answered: readonly (readonly Pair[])[];
   /** Requests sent to each revision. */
   readonly requests: number;
 }
@@ -28,6 +30,7 @@ export async function serveCases(cases: readonly Case[]): Promise<ServedCases> {
   const [ofBase, ofHead] = [entriesByCase(base.catalogue), entriesByCase(head.catalogue)];
   let requests = 0;
   const noticed: (readonly Difference[])[] = [];
+  const answered: (readonly Pair[])[] = [];
   for (const i of cases.keys()) {
     const revisions = { base: ofBase.get(i) ?? [], head: ofHead.get(i) ?? [] };
     const sent = distinct([...requestsOf(base, revisions.base), ...requestsOf(head, revisions.head)]);
@@ -38,9 +41,10 @@ export async function serveCases(cases: readonly Case[]): Promise<ServedCases> {
       base: before?.[at] as Served,
       head: after?.[at] as Served,
     }));
+    answered.push(pairs);
     noticed.push(differenceBetween(pairs, revisions));
   }
-  return { base, head, noticed, requests };
+  return { base, head, noticed, answered, requests };
 }
 
 /** Requests to the endpoints at their paths, former ones too. */
