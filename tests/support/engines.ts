@@ -28,12 +28,12 @@ export function ownerQuery(sql: string): Promise<unknown> {
   return engine === "clickhouse" ? clickhouse(sql) : query(sql);
 }
 
-/** Queries of a schema that are under way or wait for their reader, other than this one. */
+/** Queries of a schema that are under way or wait for their reader: on PostgreSQL transactions that hold one of its relations. */
 export async function readers(schema: string): Promise<number> {
   const rows = await ownerQuery(
     byEngine({
-      postgres: `SELECT count(*)::int AS n FROM pg_stat_activity
-        WHERE state <> 'idle' AND pid <> pg_backend_pid() AND (query LIKE '%${schema}%' OR query LIKE '%row_cursor%')`,
+      postgres: `SELECT count(DISTINCT pid)::int AS n FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+        WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND relnamespace = '${schema}'::regnamespace`,
       clickhouse: `SELECT count() FROM system.processes WHERE query LIKE '%${schema}%' AND query NOT LIKE '%system.processes%'`,
     }),
   );
