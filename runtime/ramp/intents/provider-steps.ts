@@ -107,7 +107,13 @@ async function endOutcome(call: ProviderCall, reply: ProviderReply<Execution>): 
 function onboardingOutcome(call: ProviderCall, reply: ProviderReply<Onboarding>): StepOutcome {
   if (reply.kind !== "answer") return unanswered(call, reply);
   if (reply.value.id !== call.intent.id) return otherOrder(call);
-  return answered((tx, current) => applyOnboarding(tx, current, reply.value));
+  const applied = answered((tx, current) => applyOnboarding(tx, current, reply.value));
+  // The answer that such an intent has waited for is that of the price.
+  const { status, autoExecute, price } = call.intent;
+  const awaitsPrice = status === "PENDING_PAYMENT" && autoExecute && price === null;
+  return awaitsPrice
+    ? { ...applied, apply: (tx, current) => applyOnboarding(tx, current, reply.value) }
+    : applied;
 }
 
 function executionOutcome(call: ProviderCall, reply: ProviderReply<Execution>): StepOutcome {
