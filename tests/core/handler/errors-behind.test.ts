@@ -79,12 +79,17 @@ describe("an error of what stands behind the database", async () => {
     USAGE_ENABLED: "false",
   });
   const { url } = service;
+  const backends = (): Promise<unknown[]> =>
+    server.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'routewright' ORDER BY pid");
+  // The start looks up every relation, and opens sessions for that.
+  for (let known = "none", seen = ""; seen !== known; seen = JSON.stringify(await backends())) {
+    known = seen;
+    await pause(500);
+  }
 
   it.each(SOURCES)(
     "%s: is answered at once, keeps the connection, and is named by the log, /health and a metric",
     async (name, answer, logged) => {
-      const backends = (): Promise<unknown[]> =>
-        server.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'routewright' ORDER BY pid");
       await sendRequest(url, pathOf("fine"), { key });
       const before = await backends();
       const path = pathOf(name);
