@@ -58,7 +58,6 @@ const HITS: Readonly<Partial<Record<ChangeKind, (change: HitChange) => HitRule>>
   "require-any-of-narrowed": withoutAny,
   "unfiltered-refused": () => isUnfiltered,
   "row-access-removed": () => asksRows,
-  "pagination-disabled": () => (usage) => named("limit")(usage) + named("offset")(usage),
   "pagination-enabled": () => without("limit"),
   "default-limit-lowered": () => without("limit"),
   "parameter-removed": ({ name }) => named(name),
