@@ -1,4 +1,4 @@
-import { type Aggregate, TIERS, type Tier } from "@routewright/runtime/model";
+import { type Aggregate, PAGE_FIELDS, SORT_FIELDS, TIERS, type Tier } from "@routewright/runtime/model";
 import type { ShapeUsage } from "@routewright/runtime/server";
 import type { Change } from "./change.js";
 import type { ChangeKind } from "./kinds.js";
@@ -17,6 +17,8 @@ interface Form {
   readonly method: string;
   readonly format: string;
   readonly tier: string;
+  /** It asks for groups or totals, not for rows. */
+  readonly isGrouped: boolean;
 }
 
 /** A shape with its names, as usage counts those of requests: who groups and names no measure asks for all. */
@@ -26,19 +28,19 @@ export function usageOfShape({ shape, requests }: ShapeUsage, aggregate: Aggrega
   const names = parts.flatMap(([name = "", value]) =>
     value === undefined ? [name] : [name, ...value.split(",").map((one) => `${name}=${one}`)],
   );
-  const all = [...names, ...impliedMeasures(aggregate, names)];
+  const isGrouped = aggregate !== undefined && asksGroups(aggregate, names);
+  const measures = isGrouped && !names.includes(aggregate.of) ? aggregate.measures : [];
+  const all = [...names, ...measures.map(({ name }) => `${String(aggregate?.of)}=${name}`)];
   return {
     org: "",
     requests,
     byParameter: new Map(all.map((name) => [name, requests])),
-    form: { method, format, tier },
+    form: { method, format, tier, isGrouped },
   };
 }
 
-function impliedMeasures(aggregate: Aggregate | undefined, names: readonly string[]): readonly string[] {
-  if (aggregate === undefined || names.includes(aggregate.of)) return [];
-  const isGrouped = aggregate.of === "metrics" || aggregate.rows === false || names.includes("group_by");
-  return isGrouped ? aggregate.measures.map(({ name }) => `${aggregate.of}=${name}`) : [];
+function asksGroups({ of, rows }: Aggregate, names: readonly string[]): boolean {
+  return of === "metrics" || rows === false || names.includes("group_by") || names.includes(of);
 }
 
 type HitRule = (usage: KeyUsage) => number;
@@ -57,7 +59,7 @@ const HITS: Readonly<Partial<Record<ChangeKind, (change: HitChange) => HitRule>>
   "require-any-of-added": withoutAny,
   "require-any-of-narrowed": withoutAny,
   "unfiltered-refused": () => isUnfiltered,
-  "row-access-removed": () => asksRows,
+  "row-access-removed": () => rowsAsked,
   "pagination-enabled": () => without("limit"),
   "default-limit-lowered": () => without("limit"),
   "parameter-removed": ({ name }) => named(name),
@@ -143,8 +145,9 @@ function withoutAny({ after }: HitChange): HitRule {
 
 /** What a caller sends beside filters. */
 const NO_FILTERS: ReadonlySet<string> = new Set([
-  ...["limit", "offset", "cursor", "sort_by", "sort_direction", "fields"],
-  ...["group_by", "measures", "metrics"],
+  ...PAGE_FIELDS,
+  ...SORT_FIELDS,
+  ...["cursor", "fields", "group_by", "measures", "metrics"],
 ]);
 
 function isUnfiltered({ requests, byParameter, form }: KeyUsage): number {
@@ -152,10 +155,7 @@ function isUnfiltered({ requests, byParameter, form }: KeyUsage): number {
   return form !== undefined && names.some((name) => !NO_FILTERS.has(name)) ? 0 : requests;
 }
 
-function asksRows({ requests, byParameter, form }: KeyUsage): number {
-  const isGrouped = ["group_by", "measures", "metrics"].some((name) => byParameter.has(name));
-  return form !== undefined && isGrouped ? 0 : requests;
-}
+const rowsAsked = formed(({ isGrouped }) => !isGrouped);
 
 function without(name: string): HitRule {
   return ({ requests, byParameter }) =>
@@ -166,7 +166,7 @@ function without(name: string): HitRule {
 function served(column: string): HitRule {
   return (usage) => {
     const countOf = (name: string): number => usage.byParameter.get(name) ?? 0;
-    return asksRows(usage) - countOf("fields") + countOf(`fields=${column}`) + countOf(OTHER);
+    return rowsAsked(usage) - countOf("fields") + countOf(`fields=${column}`) + countOf(OTHER);
   };
 }
 
