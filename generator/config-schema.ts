@@ -6,6 +6,7 @@ import { UNUSED } from "./diff/usage.js";
 import { type RuleId, RULES, SEVERITIES as RULE_SEVERITIES } from "./lint/finding.js";
 import {
   described,
+  flag,
   name,
   oneOf,
   record,
@@ -150,6 +151,18 @@ export const CONFIG_SCHEMA = {
             unused: described(
               "Severity of a breaking change that hits nobody, by `diff --usage`. Default: breaking.",
               oneOf(UNUSED),
+            ),
+          },
+        ),
+      },
+      usage: {
+        description: "What servers record of requests.",
+        ...record(
+          {},
+          {
+            shapes: described(
+              "Whether the shapes of requests are kept, without values, for `diff --usage`. Default: false.",
+              flag,
             ),
           },
         ),

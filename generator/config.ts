@@ -171,6 +171,7 @@ export async function readSettings(
     "diff.severity": severities,
     "diff.accept": settings.accept ?? ACCEPT_FILE,
     "diff.unused": settings.unused,
+    "usage.shapes": firstSet(variables, VARIABLES["usage.shapes"]) === "true",
     tests: settings.tests,
     minimumNoticeDays,
     publicMaxAge: settings.publicMaxAge,
@@ -192,9 +193,13 @@ function originOf(key: string, environment: NodeJS.ProcessEnv, { config, file }:
   const all: readonly string[] = ARTIFACT_KEYS.has(key) ? [...names, ...VARIABLES.artifacts] : names;
   const variable = all.find((name) => isSet(environment, name));
   if (variable !== undefined) return variable;
-  const value = key.split(".").reduce<unknown>((at, part) => objectOr(at)[part], config);
+  const value = valueAt(config, key);
   const isFound = value !== undefined || (ARTIFACT_KEYS.has(key) && config.artifacts !== undefined);
   return isFound && file !== null ? file : "default";
+}
+
+function valueAt(config: Config, key: string): unknown {
+  return key.split(".").reduce<unknown>((at, part) => objectOr(at)[part], config);
 }
 
 /** What `artifacts` says of all together. */
@@ -209,15 +214,17 @@ const VARIABLES = {
   runResults: ["DBT_RUN_RESULTS_PATH", "DBT_RUN_RESULTS_URL"],
   title: ["API_TITLE"],
   defaultTier: ["DEFAULT_ENDPOINT_TIER"],
-} as const;
+  "usage.shapes": ["USAGE_SHAPES"],
+} as const satisfies Readonly<Record<string, readonly [string, string?]>>;
 
 /** The variables, each key of the config file in place of those that are unset: also in place of what `artifacts` of the environment says. */
 function completed(variables: NodeJS.ProcessEnv, config: Config): NodeJS.ProcessEnv {
   const added = Object.entries(VARIABLES).flatMap(([key, names]): [string, string][] => {
-    const value = config[key as keyof typeof VARIABLES];
+    const value = valueAt(config, key);
     const all: readonly string[] = ARTIFACT_KEYS.has(key) ? [...names, ...VARIABLES.artifacts] : names;
     if (value === undefined || all.some((name) => isSet(variables, name))) return [];
-    return [[(isAddress(value) ? names[1] : null) ?? names[0], value]];
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return [[(isAddress(text) ? names[1] : null) ?? names[0], text]];
   });
   return { ...variables, ...Object.fromEntries(added) };
 }

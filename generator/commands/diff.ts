@@ -15,12 +15,14 @@ import {
 import { compareCatalogues, type SeverityOverrides } from "../diff/compare-catalogues.js";
 import type { Change } from "../diff/change.js";
 import {
+  asksUsage,
   firstDay,
   pathsHit,
   rateUnused,
   readUsageFile,
   type UnusedSeverity,
   USAGE_DAYS,
+  type UsageVerdict,
   withUsage,
 } from "../diff/usage.js";
 import { type MissingBase, readRevision, type Revision, type RevisionOptions } from "../diff/revision.js";
@@ -137,7 +139,7 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
   );
   const rated = await rateByUsage(changes, base.value.catalogue, options);
   if (!rated.ok) return failure(...rated.problems);
-  const result = applyAcceptFile(rated.value, accept.value, today);
+  const result = applyAcceptFile(rated.value.changes, accept.value, today);
   const hasFailed = shouldFail(result, failOn);
   const names = {
     base: redactedLocation(options.base),
@@ -145,7 +147,7 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
     acceptFile,
   };
   const project = projectInRepository(options.manifest ?? null);
-  const report = { ...diffReport({ ...result, ...names, failed: hasFailed }), project };
+  const report = { ...diffReport({ ...result, ...names, failed: hasFailed }, rated.value.shapes), project };
   return {
     exit: hasFailed ? EXIT.findings : EXIT.ok,
     output: renderReport(report, options.format),
@@ -158,21 +160,22 @@ function withoutBase(head: Revision, { problems }: Failure): Revision {
   return { ...head, warnings: [`${problems.join(" ")} Nothing was compared.`] };
 }
 
-/** Says of breaking changes who they hit, and rates those that hit nobody. */
+/** Says of breaking changes who they hit, rates those that hit nobody, and tries the shapes of requests that servers kept. */
 async function rateByUsage(
   changes: readonly Change[],
   base: Catalogue,
   { usage, usageDays: days = USAGE_DAYS, unused = "breaking", today, variables = process.env }: DiffOptions,
-): Promise<Outcome<readonly Change[]>> {
-  const breaking = changes.filter(({ severity }) => severity === "breaking");
-  if (usage === undefined || breaking.length === 0) return succeeded(changes);
-  const paths = [...new Set(breaking.map(({ endpoint }) => endpoint).flatMap(pathsHit(base)))];
+): Promise<Outcome<UsageVerdict>> {
+  const asking = changes.filter(asksUsage);
+  if (usage === undefined || asking.length === 0) return succeeded({ changes });
+  const paths = [...new Set(asking.map(({ endpoint }) => endpoint).flatMap(pathsHit(base)))];
   const reading =
     usage === true
       ? await (await import("./usage.js")).recordedUsage(variables, paths, firstDay(today, days))
-      : await readUsageFile(usage, today, days);
+      : await readUsageFile(usage, paths, firstDay(today, days));
   if (!reading.ok) return reading;
-  return succeeded(rateUnused(withUsage(changes, base, reading.value, { today, days }), unused));
+  const verdict = withUsage(changes, base, reading.value, { today, days });
+  return succeeded({ ...verdict, changes: rateUnused(verdict.changes, unused) });
 }
 
 /** The accept file that is named must exist. */

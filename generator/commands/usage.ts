@@ -105,14 +105,26 @@ function noUsage({ since, key }: UsageQuery): string {
 /** Of everything, a record on each line: there may be a million. */
 function jsonOf(lines: readonly UsageLine[], by: Grouping): string {
   if (by !== "all") return `${JSON.stringify(lines, null, 2)}\n`;
-  return `[\n${lines.map((line) => JSON.stringify(line)).join(",\n")}\n]\n`;
+  return `[\n${lines.map((line) => JSON.stringify(line, withoutCount)).join(",\n")}\n]\n`;
+}
+
+/** How many succeeded is said of all requests of a route, not of those with a parameter. */
+function withoutCount(name: string, value: unknown): unknown {
+  return name === "succeeded" && value === null ? undefined : value;
+}
+
+/** Lines of shapes have names of their own. */
+function namesOf(lines: readonly UsageLine[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const line of lines) for (const name of Object.keys(line)) names.add(name);
+  return names;
 }
 
 /** Columns separated by tabs, as in `keys list`; nothing in it moves a terminal's cursor. */
 function tableOf(lines: readonly UsageLine[]): string {
-  const [first] = lines;
-  if (first === undefined) return "";
-  const header = Object.keys(first).map((name) => (name === "lastSeen" ? "last seen" : name));
-  const rows = lines.map((line) => Object.values(line).map((value) => visible(String(value ?? ""))));
+  if (lines.length === 0) return "";
+  const names = [...namesOf(lines)];
+  const header = names.map((name) => (name === "lastSeen" ? "last seen" : name));
+  const rows = lines.map((line) => names.map((name) => visible(String(line[name] ?? ""))));
   return `${[header, ...rows].map((row) => row.join("\t")).join("\n")}\n`;
 }

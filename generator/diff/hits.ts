@@ -1,7 +1,6 @@
-import { type Aggregate, PAGE_FIELDS, SORT_FIELDS, TIERS, type Tier } from "@routewright/runtime/model";
-import type { ShapeUsage } from "@routewright/runtime/server";
+import { isFilterName, TIERS, type Tier } from "@routewright/runtime/model";
 import type { Change } from "./change.js";
-import type { ChangeKind } from "./kinds.js";
+import { type ChangeKind, KINDS, type Severity } from "./kinds.js";
 
 /** What one key has called at one path, or in one shape. */
 export interface KeyUsage {
@@ -13,7 +12,7 @@ export interface KeyUsage {
 }
 
 /** What a shape says beside its parameters. */
-interface Form {
+export interface Form {
   readonly method: string;
   readonly format: string;
   readonly tier: string;
@@ -21,26 +20,42 @@ interface Form {
   readonly isGrouped: boolean;
 }
 
-/** A shape with its names, as usage counts those of requests: who groups and names no measure asks for all. */
-export function usageOfShape({ shape, requests }: ShapeUsage, aggregate: Aggregate | undefined): KeyUsage {
-  const [method = "", format = "", tier = "", fields = ""] = shape.split(" ");
-  const parts = fields === "" ? [] : fields.split("&").map((part) => part.split("=").map(decodeURIComponent));
-  const names = parts.flatMap(([name = "", value]) =>
-    value === undefined ? [name] : [name, ...value.split(",").map((one) => `${name}=${one}`)],
-  );
-  const isGrouped = aggregate !== undefined && asksGroups(aggregate, names);
-  const measures = isGrouped && !names.includes(aggregate.of) ? aggregate.measures : [];
-  const all = [...names, ...measures.map(({ name }) => `${String(aggregate?.of)}=${name}`)];
-  return {
-    org: "",
-    requests,
-    byParameter: new Map(all.map((name) => [name, requests])),
-    form: { method, format, tier, isGrouped },
-  };
-}
+/**
+ * What becomes of requests: `broken`: they fail, or what their answer promised has gone; `changed`: the answer may differ;
+ * `unaffected`: neither.
+ */
+export const SHAPE_OUTCOMES = ["broken", "changed", "unaffected"] as const;
+export type ShapeOutcome = (typeof SHAPE_OUTCOMES)[number];
 
-function asksGroups({ of, rows }: Aggregate, names: readonly string[]): boolean {
-  return of === "metrics" || rows === false || names.includes("group_by") || names.includes(of);
+const OUTCOME_OF = {
+  exposing: "changed",
+  breaking: "broken",
+  warning: "changed",
+  compatible: "unaffected",
+} as const satisfies Record<Severity, ShapeOutcome>;
+
+/** Where the kind's severity says of requests that are made already another thing than of callers and data. */
+const OUTCOMES_OF_KINDS: Readonly<Partial<Record<ChangeKind, ShapeOutcome>>> = {
+  "endpoint-retired": "broken",
+  "row-access-added": "broken",
+  "path-moved-with-notice": "changed",
+  "sunset-put-off": "changed",
+  "private-mark-removed": "unaffected",
+  "filter-exposed": "unaffected",
+  "tier-lowered": "unaffected",
+  "column-exposed": "unaffected",
+  "group-exposed": "unaffected",
+  "measure-exposed": "unaffected",
+  "private-endpoint-added": "unaffected",
+  "unfiltered-allowed": "unaffected",
+  "unfiltered-allowed-at-tier0": "unaffected",
+  "stability-lowered": "unaffected",
+  "sunset-too-soon": "changed",
+};
+
+/** What becomes of the requests that a change of a kind hits. */
+export function outcomeOf(kind: ChangeKind): ShapeOutcome {
+  return OUTCOMES_OF_KINDS[kind] ?? OUTCOME_OF[KINDS[kind].severity];
 }
 
 type HitRule = (usage: KeyUsage) => number;
@@ -60,6 +75,7 @@ const HITS: Readonly<Partial<Record<ChangeKind, (change: HitChange) => HitRule>>
   "require-any-of-narrowed": withoutAny,
   "unfiltered-refused": () => isUnfiltered,
   "row-access-removed": () => rowsAsked,
+  "row-access-added": () => totalsAsked,
   "pagination-enabled": () => without("limit"),
   "default-limit-lowered": () => without("limit"),
   "parameter-removed": ({ name }) => named(name),
@@ -86,6 +102,10 @@ const HITS: Readonly<Partial<Record<ChangeKind, (change: HitChange) => HitRule>>
   "column-digits-changed": ({ name }) => served(name),
   "column-scale-lowered": ({ name }) => served(name),
   "column-made-nullable": ({ name }) => served(name),
+  "column-order-changed": () => formed(({ format }) => format === "csv"),
+  "parameter-case-added": ({ name }) => named(name),
+  "parameter-takes-list": ({ name }) => named(name),
+  "default-limit-raised": () => without("limit"),
 };
 
 /** Calls whose names were too many to be counted one by one may use any. */
@@ -143,19 +163,16 @@ function withoutAny({ after }: HitChange): HitRule {
     form !== undefined && needed.some((name) => byParameter.has(name)) ? 0 : requests;
 }
 
-/** What a caller sends beside filters. */
-const NO_FILTERS: ReadonlySet<string> = new Set([
-  ...PAGE_FIELDS,
-  ...SORT_FIELDS,
-  ...["cursor", "fields", "group_by", "measures", "metrics"],
-]);
-
 function isUnfiltered({ requests, byParameter, form }: KeyUsage): number {
   const names = [...byParameter.keys()].filter((name) => !name.includes("="));
-  return form !== undefined && names.some((name) => !NO_FILTERS.has(name)) ? 0 : requests;
+  return form !== undefined && names.some(isFilterName) ? 0 : requests;
 }
 
 const rowsAsked = formed(({ isGrouped }) => !isGrouped);
+
+/** Calls that name neither groups nor measures. */
+const totalsAsked: HitRule = ({ requests, byParameter }) =>
+  ["group_by", "measures", "metrics"].some((name) => byParameter.has(name)) ? 0 : requests;
 
 function without(name: string): HitRule {
   return ({ requests, byParameter }) =>

@@ -1,36 +1,33 @@
-import {
-  type Aggregate,
-  failed,
-  groupedBy,
-  type Outcome,
-  servedPaths,
-  succeeded,
-} from "@routewright/runtime/model";
+import { failed, groupedBy, type Outcome, servedPaths, succeeded } from "@routewright/runtime/model";
 import type { Catalogue } from "../catalogue/catalogue.js";
-import type { RecordedUsage, RouteUsage, ShapeUsage } from "@routewright/runtime/server";
-import { listOf, number, openRecord, text, textOrNull } from "@routewright/runtime/model";
+import type { RecordedUsage, RouteUsage } from "@routewright/runtime/server";
+import { listOf, number, openRecord, text, textOrNull, type ValueOf } from "@routewright/runtime/model";
 import { schemaErrorOf, validatorOf } from "../manifest/schema-errors.js";
 import { parseJson } from "../manifest/manifest.js";
 import { byText } from "../manifest/strings.js";
 import { readSource } from "../artifacts/source.js";
 import { type Change, type ChangeUsage, inOrder } from "./change.js";
-import { hitsOf, type KeyUsage, usageOfShape } from "./hits.js";
+import { hitsOf, type KeyUsage, outcomeOf } from "./hits.js";
+import { type JudgedShape, judgeShapes, type RecordedShape, recordedShapes } from "./recorded-shapes.js";
 
 /** Days that decide whether anybody uses something, if `--usage-days` does not say so: the full ones before today, in UTC. */
 export const USAGE_DAYS = 30;
 
 /** The text of a usage file: lines of `routewright usage --by all --json`. */
 export const USAGE_SCHEMA = listOf(
-  openRecord({ day: text, key: text, org: text, route: text, parameter: textOrNull, requests: number }),
+  openRecord(
+    { day: text, key: text, org: text, route: text, parameter: textOrNull, requests: number },
+    { succeeded: number, shape: text, lastSeen: text },
+  ),
 );
 
 const errorsIn = validatorOf("usage-file");
 
-/** Reads a usage file. */
+/** Reads what a usage file says of routes, from a day on. */
 export async function readUsageFile(
   file: string,
-  today: string,
-  days: number,
+  routes: readonly string[],
+  since: string,
 ): Promise<Outcome<RecordedUsage>> {
   const source = await readSource(file);
   if (!source.ok) return source;
@@ -42,12 +39,26 @@ export async function readUsageFile(
     const problem = `${file} is not a file of \`routewright usage --by all --json\`${at && `, ${at}`}: ${message}`;
     return failed(problem);
   }
-  const since = firstDay(today, days);
-  const recent = (json.value as readonly (RouteUsage & { readonly day: string })[]).filter(
-    ({ day }) => day >= since,
+  return succeeded(usageIn(json.value as readonly UsageFileLine[], new Set(routes), since));
+}
+
+type UsageFileLine = ValueOf<typeof USAGE_SCHEMA>[number];
+
+function usageIn(all: readonly UsageFileLine[], routes: ReadonlySet<string>, since: string): RecordedUsage {
+  const recent = all.filter(({ day }) => day >= since);
+  const recordedDays = recent
+    .filter(({ key, route, requests }) => key === "" && route === "" && requests === 0)
+    .map(({ day }) => day);
+  const own = recent.filter(({ route }) => routes.has(route));
+  const lines = own.filter(({ shape }) => shape === undefined);
+  const shapes = own.flatMap(({ shape, lastSeen = "", ...line }) =>
+    shape === undefined ? [] : [{ ...line, shape, lastSeen }],
   );
-  const recorded = recent.filter(({ key, route, requests }) => key === "" && route === "" && requests === 0);
-  return succeeded({ lines: recent, recordedDays: recorded.map(({ day }) => day) });
+  if (shapes.length === 0) return { lines, recordedDays };
+  const rest = new Map<string, number>();
+  for (const { route, shape, requests, succeeded: count = 0 } of own)
+    rest.set(route, (rest.get(route) ?? 0) + (shape === undefined ? count : -requests));
+  return { lines, recordedDays, shapes, rest };
 }
 
 /** The first of the days, as `2026-01-31`. */
@@ -76,30 +87,52 @@ export function pathsHit({ entries }: Catalogue): (path: string) => readonly str
   return (path) => served.get(path) ?? [path];
 }
 
-/** Gives each breaking change its usage. */
+/** What is known of the callers of two revisions. */
+export interface UsageVerdict {
+  /** The changes, the breaking ones with their usage. */
+  readonly changes: readonly Change[];
+  readonly shapes?: ShapesVerdict;
+}
+
+/** What becomes of the shapes that servers kept at the paths of the changes. */
+export interface ShapesVerdict extends Pick<ChangeUsage, "days" | "recordedDays"> {
+  readonly shapes: readonly JudgedShape[];
+  /** Requests to these paths that succeeded and whose shape was not kept. */
+  readonly rest: number;
+}
+
+/** Whether who calls an endpoint matters to a change. */
+export function asksUsage({ severity, kind }: Change): boolean {
+  return severity === "breaking" || outcomeOf(kind) !== "unaffected";
+}
+
+/** Gives each breaking change its usage, and each shape what becomes of it. */
 export function withUsage(
   changes: readonly Change[],
   base: Catalogue,
   recorded: RecordedUsage,
   { today, days }: { readonly today: string; readonly days: number },
-): readonly Change[] {
-  const { lines, recordedDays, shapes, rest } = recorded;
+): UsageVerdict {
+  const { lines, recordedDays, shapes, rest = new Map<string, number>() } = recorded;
   const known = new Set(recordedDays);
   const asked = Array.from({ length: days }, (_, i) => daysBefore(today, i + 1));
   const period = { days, recordedDays: asked.filter((day) => known.has(day)).length };
   const pathsOf = pathsHit(base);
-  const aggregates = new Map(base.entries.map(({ path, aggregate }) => [path, aggregate]));
-  const shapesByRoute = groupedBy(shapes ?? [], ({ route }) => route);
   const byRoute = groupedBy(lines, ({ route }) => route);
-  return changes.map((change) => {
+  const shapesOf = shapes && recordedShapes(base, shapes);
+  const restOf = (paths: readonly string[]): number =>
+    paths.reduce((sum, path) => sum + Math.max(0, rest.get(path) ?? 0), 0);
+  const used = changes.map((change) => {
     if (change.severity !== "breaking") return change;
     const paths = pathsOf(change.endpoint);
     const usage = usageOf(change, keysIn(paths.flatMap((path) => byRoute.get(path) ?? [])), period);
-    if (shapes === undefined) return { ...change, usage };
-    const own = paths.flatMap((path) => shapesByRoute.get(path) ?? []);
-    const others = paths.reduce((sum, path) => sum + (rest?.get(path) ?? 0), 0);
-    return { ...change, usage: usageByShapes(change, usage, own, others, aggregates.get(change.endpoint)) };
+    if (shapesOf === undefined) return { ...change, usage };
+    const own = paths.flatMap((path) => shapesOf.get(path) ?? []);
+    return { ...change, usage: usageByShapes(change, usage, own, restOf(paths)) };
   });
+  if (shapesOf === undefined) return { changes: used };
+  const judged = judgeShapes(changes, shapesOf, pathsOf);
+  return { changes: used, shapes: { ...period, shapes: judged, rest: restOf([...rest.keys()]) } };
 }
 
 function keysIn(lines: readonly RouteUsage[]): ReadonlyMap<string, KeyUsage> {
@@ -118,33 +151,24 @@ function keysIn(lines: readonly RouteUsage[]): ReadonlyMap<string, KeyUsage> {
 function usageByShapes(
   change: Change,
   counted: ChangeUsage,
-  shapes: readonly ShapeUsage[],
+  shapes: readonly RecordedShape[],
   rest: number,
-  aggregate: Aggregate | undefined,
 ): ChangeUsage {
-  const hit = shapes.filter((line) => hitsOf(change, usageOfShape(line, aggregate)) > 0);
-  const isComplete = rest <= 0 && counted.recordedDays === counted.days;
+  const hit = shapes
+    .filter(({ usage }) => hitsOf(change, usage) > 0)
+    .sort((a, b) => b.requests - a.requests || byText(a.shape, b.shape));
+  const isComplete = rest === 0 && counted.recordedDays === counted.days;
+  const distinct = (names: readonly string[]): readonly string[] => [...new Set(names)].sort();
   return {
     ...counted,
     state: hit.length > 0 ? "used" : isComplete ? "unused" : "unknown",
-    ...callersOf(hit),
-    shapes: [...groupedBy(hit, ({ shape }) => shape)]
-      .map(([shape, lines]) => ({
-        shape,
-        ...callersOf(lines),
-        lastSeen: lines.map(({ lastSeen }) => lastSeen).reduce((a, b) => (a > b ? a : b)),
-      }))
-      .sort((a, b) => b.requests - a.requests || byText(a.shape, b.shape)),
-    rest: Math.max(0, rest),
-  };
-}
-
-function callersOf(lines: readonly ShapeUsage[]) {
-  const distinct = (names: readonly string[]): readonly string[] => [...new Set(names)].sort();
-  return {
-    keys: distinct(lines.map(({ key }) => key)),
-    organizations: distinct(lines.map(({ org }) => org)).filter((org) => org !== ""),
-    requests: lines.reduce((sum, { requests }) => sum + requests, 0),
+    keys: distinct(hit.flatMap(({ keys }) => keys)),
+    organizations: distinct(hit.flatMap(({ organizations }) => organizations)),
+    requests: hit.reduce((sum, { requests }) => sum + requests, 0),
+    shapes: hit.map(({ shape, requests, keys, organizations, lastSeen }) => ({
+      ...{ shape, requests, keys, organizations, lastSeen },
+    })),
+    rest,
   };
 }
 

@@ -5,7 +5,8 @@ import {
   acceptEntryFor,
   changeCounts,
 } from "../diff/accepted-changes.js";
-import { type Change, type ChangeUsage, isFailing } from "../diff/change.js";
+import { type Change, isFailing } from "../diff/change.js";
+import type { ShapesVerdict } from "../diff/usage.js";
 import { CHANGE_KINDS, KINDS, SEVERITIES, type Severity } from "../diff/kinds.js";
 import { joined, list, plain, sentence, type Sentence, visible } from "../manifest/strings.js";
 import {
@@ -14,9 +15,11 @@ import {
   type Item,
   type Level,
   MAX_SHOWN,
+  OPEN_ITEMS,
   type Report,
   type Section,
 } from "./report.js";
+import { requestsSection, shapesText, usageText } from "./usage-report.js";
 
 /** A comparison with its names. */
 export interface DiffResult extends AcceptFileResult {
@@ -28,10 +31,7 @@ export interface DiffResult extends AcceptFileResult {
   readonly failed: boolean;
 }
 
-/** Of a section this many items are open in a comment, the others folded. */
-const OPEN_ITEMS = 10;
-
-export function diffReport(result: DiffResult): Report {
+export function diffReport(result: DiffResult, shapes?: ShapesVerdict): Report {
   const { unaccepted, accepted, unused, expired, base, head } = result;
   return {
     title: "API changes",
@@ -45,6 +45,7 @@ export function diffReport(result: DiffResult): Report {
         : []),
       ...(unused.length === 0 ? [] : [unusedNote(unused, result.acceptFile)]),
       ...(expired.length === 0 ? [] : [expiredNote(expired, result.acceptFile)]),
+      ...(shapes === undefined ? [] : [plain(shapesText(shapes))]),
     ],
     sections: [
       ...SEVERITIES.map((severity): Section => {
@@ -59,8 +60,9 @@ export function diffReport(result: DiffResult): Report {
       }),
       { heading: "Accepted", items: accepted.map(acceptedItem), open: 0 },
     ],
+    ...(shapes && { requests: requestsSection(shapes) }),
     blocks: blocksOf(result),
-    json: jsonOf(result),
+    json: jsonOf(result, shapes),
   };
 }
 
@@ -144,38 +146,6 @@ function changeItem(change: Change, label: string = change.severity): Item {
   };
 }
 
-/** Keys, organizations and parameters that a line names; JSON has all. */
-const MAX_USERS = 5;
-
-function usageText(usage: ChangeUsage): Sentence {
-  const { state, keys, organizations, requests, parameters, recordedDays, shapes = [], rest = 0 } = usage;
-  const days = String(usage.days);
-  if (state === "unused") return plain(`Hits nobody: no such request in the last ${days} days.`);
-  if (state === "unknown")
-    return plain(
-      `Hits nobody as far as is known: usage was recorded on ${String(recordedDays)} of the last ${days} days${rest > 0 ? `, and ${counted(rest, "request")} have no shape` : ""}.`,
-    );
-  const names = Object.entries(parameters).map(([name, count]) => `${name} (${String(count)})`);
-  const what = `Hits ${counted(requests, "request")} in the last ${days} days: `;
-  return joined(
-    joined(plain(`${what}${counted(keys.length, "key")} (`), some(keys), plain(")")),
-    ...(organizations.length === 0
-      ? []
-      : [plain(` of ${counted(organizations.length, "organization")} (`), some(organizations), plain(")")]),
-    ...(names.length === 0 ? [] : [plain("; parameters used at the path: "), some(names)]),
-    ...(shapes.length === 0
-      ? []
-      : [plain("; shapes: "), some(shapes.map(({ shape, requests: n }) => `${shape} (${String(n)})`))]),
-    plain("."),
-  );
-}
-
-function some(names: readonly string[]): Sentence {
-  const more = names.length - MAX_USERS;
-  const shown = sentence`${list(names.slice(0, MAX_USERS))}`;
-  return more > 0 ? joined(shown, plain(` and ${String(more)} more`)) : shown;
-}
-
 function acceptedItem({ change, entry }: AcceptedChange): Item {
   const item = changeItem(change, "accepted");
   return { ...item, level: "notice", details: [...item.details, sentence`Accepted: ${entry.reason}`] };
@@ -219,7 +189,7 @@ function blocksOf({ unaccepted, acceptFile }: DiffResult): readonly Block[] {
   return [{ heading, language: "json", text: `[\n${entries.join(",\n")}\n]` }];
 }
 
-function jsonOf(result: DiffResult): unknown {
+function jsonOf(result: DiffResult, usage: ShapesVerdict | undefined): unknown {
   const { base, head, unaccepted, accepted, unused, expired, failed } = result;
   const counts = CHANGE_KINDS.map(
     (kind) => [kind, unaccepted.filter((change) => change.kind === kind).length] as const,
@@ -240,5 +210,6 @@ function jsonOf(result: DiffResult): unknown {
     accepted: accepted.map(({ change, entry }) => ({ ...change, reason: entry.reason })),
     merged: unused,
     expired,
+    ...(usage && { usage }),
   };
 }

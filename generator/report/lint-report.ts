@@ -8,10 +8,7 @@ import {
 } from "../lint/finding.js";
 import type { LintResult, SuppressedFinding } from "../lint/linter.js";
 import { plain, sentence } from "../manifest/strings.js";
-import { counted, type Item, plainText, type Report, type Section } from "./report.js";
-
-/** Of a section this many items are open in a comment, the others folded. */
-const OPEN_ITEMS = 10;
+import { counted, type Item, OPEN_ITEMS, plainText, type Report, type Section } from "./report.js";
 
 /** A lint run with its outcome. */
 export interface LintOutcome extends LintResult {

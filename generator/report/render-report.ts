@@ -38,9 +38,11 @@ const MARGIN = 12;
 const INDENT = " ".repeat(MARGIN + 2);
 
 /** The report for people: a line per item, its details under it, then the summary and the verdict. */
-function textReport({ sections, notes, summary, verdict }: Report): string {
+function textReport({ sections, requests, notes, summary, verdict }: Report): string {
   const lines = [
-    ...sections.flatMap(({ items }) => grouped(items).flatMap(itemLines)),
+    ...[...sections, ...(requests === undefined ? [] : [requests])].flatMap(({ items }) =>
+      grouped(items).flatMap(itemLines),
+    ),
     ...notes.map((note) => `${"note".padEnd(MARGIN)}${plainText(note)}`),
     sentenceText(summary, oneLine),
     verdict,
@@ -122,10 +124,10 @@ const MAX_CHARACTERS = 60_000;
 const MAX_NAMED = 3;
 
 /** The report as a comment on a pull request: the verdict first, long parts folded, within GitHub's limit. */
-function markdownReport({ title, verdict, summary, notes, sections, blocks }: Report): string {
+function markdownReport({ title, verdict, summary, notes, sections, requests, blocks }: Report): string {
   const head = [`### ${title}: ${verdict}`, ...[summary, ...notes].map(inMarkdown)];
   let room = MAX_CHARACTERS;
-  const parts = sections
+  const parts = [...sections, ...(requests === undefined ? [] : [requests])]
     .map((section) => ({ ...section, items: grouped(section.items) }))
     .filter(({ items }) => items.length > 0)
     .map((section) => {

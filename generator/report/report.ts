@@ -32,6 +32,9 @@ export interface Section {
   readonly open: number;
 }
 
+/** Of a section this many items are open in a comment, the others folded. */
+export const OPEN_ITEMS = 10;
+
 /** A text block under its own heading, for comments on pull requests. */
 export interface Block {
   readonly heading: string;
@@ -49,6 +52,8 @@ export interface Report {
   readonly summary: Sentence;
   readonly notes: readonly Sentence[];
   readonly sections: readonly Section[];
+  /** What becomes of recorded requests: for people and JSON, since it is nothing to annotate. */
+  readonly requests?: Section;
   readonly blocks: readonly Block[];
   /** The dbt project's folder in its repository, with `/` at its end: annotations name files by the repository's root. */
   readonly project?: string;

@@ -67,6 +67,7 @@ describe("a config file", () => {
       accent: null,
       "lint.baseline": ".routewright-baseline.json",
       "diff.unused": "breaking",
+      "usage.shapes": false,
       tests: "api-tests",
       publicMaxAge: 0,
       purgeUrl: null,
@@ -94,7 +95,7 @@ describe("a config file", () => {
 
   it("is printed with where each value comes from", async () => {
     const folder = configured("routewright.config.json", JSON.stringify(CONFIG));
-    const variables = { DBT_CATALOG_PATH: "target/catalog.json", API_TITLE: "Shop 2" };
+    const variables = { DBT_CATALOG_PATH: "target/catalog.json", API_TITLE: "Shop 2", USAGE_SHAPES: "true" };
     const { out } = await routewright(folder, ["config"], variables);
     for (const line of [
       "manifest           target/manifest.json  (routewright.config.json)",
@@ -103,6 +104,7 @@ describe("a config file", () => {
       "runResults         -  (default)",
       "diff.accept        accepted.json  (routewright.config.json)",
       "diff.unused        breaking  (default)",
+      "usage.shapes       true  (USAGE_SHAPES)",
     ])
       expect(out).toContain(`${line}\n`);
     const json = JSON.parse((await routewright(folder, ["config", "--json"])).out) as object;

@@ -4,103 +4,14 @@ import { CALENDAR, catalogueFrom } from "./catalogues.js";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { recordedDay, type UsageRow } from "../../runtime/server/operations/usage-row.js";
+import { recordedDay } from "../../runtime/server/operations/usage-row.js";
 import { UsageTable } from "../../runtime/server/operations/usage-table.js";
 import { routewright } from "../commands/run.js";
 import { ownDatabase } from "../support/database.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
 import { ownFolder } from "../support/service.js";
 
-const DAY_MS = 24 * 60 * 60_000;
-const day = (before: number): string => new Date(Date.now() - before * DAY_MS).toISOString().slice(0, 10);
-const DAYS = Array.from({ length: 31 }, (_, i) => day(i));
-
-interface Calls {
-  readonly route: string;
-  readonly key?: string;
-  readonly org?: string;
-  readonly daysAgo?: number;
-  readonly requests?: number;
-  readonly parameters?: Readonly<Record<string, number>>;
-  readonly shapes?: Map<string, number>;
-}
-
-function rowOf({
-  route,
-  key = "none",
-  org = "",
-  daysAgo = 3,
-  requests = 10,
-  parameters = {},
-  shapes,
-}: Calls): UsageRow {
-  const sums = { requests, refused: 0, errors: 0, rows: 0, bytes: 0 };
-  const names = new Map(Object.entries(parameters));
-  return {
-    ...{ day: day(daysAgo), key, route, user: "", org, tier: "tier0", ...sums },
-    lastSeen: Date.now() - daysAgo * DAY_MS,
-    parameters: names,
-    ...(shapes && { shapes }),
-  };
-}
-
-/** A database in which servers recorded calls, on all days if nothing else is said. */
-async function recordedIn(calls: readonly Calls[], days: readonly string[] = DAYS): Promise<string> {
-  const url = await ownDatabase();
-  const table = await UsageTable.open(url);
-  await table.add([...calls.map(rowOf), ...days.map((each) => recordedDay(each))]);
-  await table.close();
-  return url;
-}
-
-const orders: TestModel = {
-  name: "orders",
-  columns: { day: "date", symbol: "text", amount: "numeric(10,2)" },
-  api: {
-    allow_unfiltered: true,
-    parameters: [
-      { name: "symbol", column: "symbol", operator: "=", type: "string" },
-      { name: "day", column: "day", operator: ">=", type: "date" },
-    ],
-    pagination: { enabled: true, default_limit: 10, max_limit: 100 },
-    sort: [{ column: "day", direction: "ASC" }],
-  },
-  routewright: { fields: true, filters: ["amount"], former_paths: [{ path: "/v1/shop/old" }] },
-};
-const ROUTE = "/v1/shop/orders";
-
-/** The changes from the model to another, with what the database knows of them. */
-async function changed(head: readonly TestModel[], DATABASE_URL: string, config: object = {}) {
-  const folder = ownFolder();
-  writeFileSync(join(folder, "base.json"), JSON.stringify(manifestOf([orders])));
-  writeFileSync(join(folder, "head.json"), JSON.stringify(manifestOf(head)));
-  writeFileSync(join(folder, "routewright.config.json"), JSON.stringify(config));
-  const args = ["diff", "base.json", "head.json", "--usage", "--format"];
-  const { exit, out, err } = await routewright(folder, [...args, "json"], { DATABASE_URL });
-  expect(err).toBe("");
-  const { out: text } = await routewright(folder, [...args, "text"], { DATABASE_URL });
-  const { changes } = JSON.parse(out) as { readonly changes: readonly Change[] };
-  return { exit, changes, text };
-}
-
-interface Change {
-  readonly kind: string;
-  readonly subject: string | null;
-  readonly severity: string;
-  readonly endpoint: string;
-  readonly usage?: { readonly state: string; readonly requests: number; readonly keys: readonly string[] };
-}
-
-const hits = ({ changes }: { readonly changes: readonly Change[] }) =>
-  changes
-    .filter(({ usage }) => usage !== undefined)
-    .map(({ kind, usage }) => `${kind}: ${usage?.state ?? ""} ${String(usage?.requests ?? 0)}`);
-
-/** The model without a parameter. */
-const withoutSymbol: TestModel = {
-  ...orders,
-  api: { ...(orders.api as object), parameters: [(orders.api as { parameters: unknown[] }).parameters[1]] },
-};
+import { DAYS, diffByUsage, hits, orders, recordedIn, ROUTE, withoutSymbol } from "./recorded-usage.js";
 
 describe("diff --usage", () => {
   it("names keys, organizations, requests and parameters of a breaking change", async () => {
@@ -111,7 +22,7 @@ describe("diff --usage", () => {
       { route: ROUTE, key: "cccc", org: "Core", requests: 9, daysAgo: 31, parameters: { symbol: 9 } },
       { route: "/v1/shop/other", key: "dddd", org: "Dots", requests: 9, parameters: { symbol: 9 } },
     ]);
-    const { exit, changes, text } = await changed([withoutSymbol], url);
+    const { exit, changes, text } = await diffByUsage([withoutSymbol], url);
     expect(exit).toBe(1);
     expect(changes).toMatchObject([
       {
@@ -133,33 +44,11 @@ describe("diff --usage", () => {
     );
   });
 
-  it("names the shapes that a change breaks, and calls none unused while a request has no shape", async () => {
-    const shapes = (...all: readonly (readonly [string, number])[]) => new Map(all);
-    const SYMBOL = "GET json tier1 limit&symbol";
-    const DAY = "GET csv tier0 day";
-    const calls = (requests: number): readonly Calls[] => [
-      { route: ROUTE, key: "aaaa", org: "Acme", requests: 40, shapes: shapes([SYMBOL, 40]) },
-      { route: ROUTE, key: "bbbb", org: "Bits", requests, shapes: shapes([DAY, 50]) },
-    ];
-    const { changes, text } = await changed([withoutSymbol], await recordedIn(calls(50)));
-    expect(changes[0]?.usage).toMatchObject({
-      state: "used",
-      keys: ["aaaa"],
-      requests: 40,
-      rest: 0,
-      shapes: [{ shape: SYMBOL, requests: 40, keys: ["aaaa"], organizations: ["Acme"] }],
-    });
-    expect(text).toContain(`shapes: "${SYMBOL} (40)"`);
-    const others = { ...orders, routewright: { fields: true, former_paths: [{ path: "/v1/shop/old" }] } };
-    expect(hits(await changed([others], await recordedIn(calls(50))))).toEqual(["filter-removed: unused 0"]);
-    expect(hits(await changed([others], await recordedIn(calls(51))))).toEqual(["filter-removed: unknown 0"]);
-  });
-
   it("counts calls at former paths for a change of the endpoint, and alone for the removal of the path", async () => {
     const url = await recordedIn([{ route: "/v1/shop/old", requests: 3, parameters: { symbol: 2 } }]);
-    expect(hits(await changed([withoutSymbol], url))).toEqual(["parameter-removed: used 2"]);
+    expect(hits(await diffByUsage([withoutSymbol], url))).toEqual(["parameter-removed: used 2"]);
     const head = { ...orders, routewright: { fields: true, filters: ["amount"] } };
-    const { changes } = await changed([head], url, { diff: { unused: "warning" } });
+    const { changes } = await diffByUsage([head], url, { diff: { unused: "warning" } });
     expect(changes.filter(({ kind }) => kind === "endpoint-removed")).toMatchObject([
       { endpoint: "/v1/shop/old", severity: "breaking", usage: { state: "used", requests: 3 } },
     ]);
@@ -206,7 +95,7 @@ describe("diff --usage", () => {
     const url = await recordedIn([{ route: ROUTE, requests: 100, parameters }]);
     const { former_paths: formerPaths } = orders.routewright as { former_paths: unknown };
     const settings = { ...(head.routewright as object), former_paths: formerPaths };
-    const result = await changed([{ ...head, routewright: settings }], url);
+    const result = await diffByUsage([{ ...head, routewright: settings }], url);
     expect(hits({ changes: result.changes.filter(({ endpoint }) => endpoint === ROUTE) })).toContain(
       expected,
     );
@@ -214,7 +103,7 @@ describe("diff --usage", () => {
 
   it("counts calls with too many names for every name", async () => {
     const url = await recordedIn([{ route: ROUTE, requests: 100, parameters: { "*": 1 } }]);
-    const { changes } = await changed([withoutSymbol], url);
+    const { changes } = await diffByUsage([withoutSymbol], url);
     expect(hits({ changes: changes.filter(({ endpoint }) => endpoint === ROUTE) })).toEqual([
       "parameter-removed: used 1",
     ]);
@@ -226,8 +115,8 @@ describe("a breaking change that hits nobody", () => {
 
   it("is a warning with `diff.unused: warning`, and breaking without", async () => {
     const url = await recordedIn([{ route: ROUTE, requests: 100, parameters: { day: 1 } }]);
-    expect(await changed([withoutSymbol], url)).toMatchObject({ exit: 1 });
-    const { exit, changes, text } = await changed([withoutSymbol], url, warning);
+    expect(await diffByUsage([withoutSymbol], url)).toMatchObject({ exit: 1 });
+    const { exit, changes, text } = await diffByUsage([withoutSymbol], url, warning);
     expect(exit).toBe(0);
     expect(changes.map(({ severity }) => severity)).toEqual(["warning"]);
     expect(text).toContain("Hits nobody: no such request in the last 30 days.");
@@ -239,7 +128,7 @@ describe("a breaking change that hits nobody", () => {
     ["no record at all", []],
   ])("stays breaking after %s", async (_, days) => {
     const url = await recordedIn([], days);
-    const { exit, changes, text } = await changed([withoutSymbol], url, warning);
+    const { exit, changes, text } = await diffByUsage([withoutSymbol], url, warning);
     expect(exit).toBe(1);
     expect(hits({ changes })).toEqual(["parameter-removed: unknown 0"]);
     expect(text).toContain(
@@ -252,7 +141,7 @@ describe("a breaking change that hits nobody", () => {
     const table = await UsageTable.open(url);
     await table.add(DAYS.map((each, i) => recordedDay(each, i === 4 ? 1 : 0)));
     await table.close();
-    expect(await changed([withoutSymbol], url, warning)).toMatchObject({ exit: 1 });
+    expect(await diffByUsage([withoutSymbol], url, warning)).toMatchObject({ exit: 1 });
   });
 
   it("is no warning where it opens data", async () => {
@@ -270,9 +159,16 @@ describe("a breaking change that hits nobody", () => {
 });
 
 describe("a usage file", () => {
+  const SHAPES = new Map([
+    ["GET json tier0 symbol", 40],
+    ["GET json tier0 limit", 25],
+  ]);
+
   it("says the same as the database", async () => {
     const url = await recordedIn([
-      { route: ROUTE, key: "aaaa", org: "Acme", requests: 70, parameters: { symbol: 40 } },
+      { route: ROUTE, key: "aaaa", org: "Acme", requests: 70, parameters: { symbol: 40 }, shapes: SHAPES },
+      { route: ROUTE, requests: 8, daysAgo: 4, shapes: new Map([["GET json tier0 symbol", 8]]) },
+      { route: "/v1/shop/other", requests: 3, shapes: SHAPES },
     ]);
     const folder = ownFolder();
     const lines = await routewright(folder, ["usage", "--by", "all", "--json"], { DATABASE_URL: url });
@@ -282,7 +178,10 @@ describe("a usage file", () => {
     const args = ["diff", "base.json", "head.json", "--format", "json", "--usage"];
     const byFile = await routewright(folder, [...args, "usage.json"]);
     expect(byFile).toEqual(await routewright(folder, args, { DATABASE_URL: url }));
-    expect(byFile.out).toContain('"state": "used"');
+    expect(JSON.parse(byFile.out)).toMatchObject({
+      changes: [{ usage: { state: "used", requests: 48, rest: 5 } }],
+      usage: { rest: 5, shapes: [{ requests: 48, keys: ["aaaa", "none"] }, { requests: 25 }] },
+    });
   });
 
   it.each([
@@ -342,7 +241,7 @@ it("a measure and a group that go hit the calls that ask for them", () => {
     line("group_by=day", 50),
     line("symbol", 3),
   ];
-  const changes = withUsage(
+  const { changes } = withUsage(
     compareCatalogues(base!, head!, CALENDAR),
     base!,
     { lines, recordedDays: [] },

@@ -1,5 +1,11 @@
 import { type ValueKind, VALUES } from "./column-types.js";
-import type { ColumnFilter, Endpoint, FilterParameter } from "./endpoint.js";
+import {
+  type ColumnFilter,
+  type Endpoint,
+  type FilterParameter,
+  PAGE_FIELDS,
+  SORT_FIELDS,
+} from "./endpoint.js";
 import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "./operators.js";
 
 /** The operators that a column of such values has. */
@@ -26,4 +32,14 @@ export function columnParameters({ column, type }: ColumnFilter): readonly Filte
 /** Everything that an endpoint's rows can be filtered by: its declared parameters and those of its filtered columns. */
 export function filterParameters({ parameters, filters = [] }: Endpoint): readonly FilterParameter[] {
   return [...parameters, ...filters.flatMap(columnParameters)];
+}
+
+const SHOWING: ReadonlySet<string> = new Set([
+  ...[...PAGE_FIELDS, ...SORT_FIELDS],
+  ...["cursor", "fields", "group_by", "measures", "metrics"],
+]);
+
+/** Whether a request's name filters: others choose, group, order and page what is shown. */
+export function isFilterName(name: string): boolean {
+  return !SHOWING.has(name);
 }

@@ -1,3 +1,4 @@
+import { isFilterName } from "../../core/model/column-filters.js";
 import { type ApiRequest, fetchPoints, type FoundPoints, type Parameters, ServiceError } from "./api.js";
 import { type AxisPlan, isTotal } from "./chart-choice.js";
 import { keyIn, MAX_BARS } from "./chart-data.js";
@@ -5,9 +6,6 @@ import { partOf, type PartPlan } from "./chart-part.js";
 import { ChartReader, type Reading } from "./chart-rows.js";
 import { coarserGrain, grainOf, grainOfSpan, instantOf } from "./chart-time.js";
 import { type ShownRow, textOf } from "./values.js";
-
-/** Parameters that choose rows by what they are; the others name columns, an order or a page. */
-const NO_FILTERS = /^(fields|sort_by|sort_direction|limit|offset|cursor|group_by|measures|metrics)$/;
 
 /**
  * The plan with sums over all rows, which the service makes; null where it makes none: there are too many points, or one of its
@@ -18,7 +16,7 @@ export async function addedUp(
   plan: AxisPlan,
   signal: AbortSignal,
 ): Promise<PartPlan | null> {
-  const others = Object.fromEntries(Object.entries(parameters).filter(([name]) => !NO_FILTERS.test(name)));
+  const others = Object.fromEntries(Object.entries(parameters).filter(([name]) => isFilterName(name)));
   const order = `${plan.x}_order`;
   const companion = endpoint.columns.some(({ name }) => name === order) ? [order] : [];
   const named = [plan.series, plan.only?.column, ...plan.totalled, ...companion];
@@ -138,7 +136,7 @@ export async function groupedAgain(
   const { aggregate } = endpoint;
   if (aggregate === undefined || aggregate.is_saved || plan.grain !== null) return null;
   const groups = [plan.x, plan.series, plan.only?.column].flatMap((name) => name ?? []);
-  const others = Object.entries(parameters).filter(([name]) => !NO_FILTERS.test(name));
+  const others = Object.entries(parameters).filter(([name]) => isFilterName(name));
   const asked: Parameters = {
     ...Object.fromEntries(others),
     group_by: [[...new Set(groups)].join(",")],

@@ -31,12 +31,16 @@ function latest(column: string): string {
   return `(array_agg(${column} ORDER BY last_seen DESC))[1]`;
 }
 
+function timeText(time: string): string {
+  return `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
+}
+
 function statement(by: Grouping): string {
   if (by === "all") return ALL;
   const [columns, order] = REPORTS[by];
   const sums = SUMS.map((column) => `sum(${column})::float8 AS ${column}`).join(", ");
   return `SELECT ${columns}, ${sums},
-    to_char(max(last_seen) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS "lastSeen"
+    ${timeText("max(last_seen)")} AS "lastSeen"
   FROM routewright.usage
   WHERE ${SELECTED} AND key <> ''
   GROUP BY usage.${by}
@@ -46,14 +50,21 @@ function statement(by: Grouping): string {
 const SELECTED = "day >= coalesce($1::date, '-infinity') AND starts_with(key, $2)";
 
 /** Null as parameter: all requests. The lines without key and route are the recorded days, with the requests that were lost. */
-const ALL = `SELECT to_char(day, 'YYYY-MM-DD') AS day, key, org, route, parameter, requests::float8 AS requests
+const ALL = `SELECT to_char(day, 'YYYY-MM-DD') AS day, key, org, route, parameter, requests::float8 AS requests, succeeded
   FROM (
-    SELECT day, key, org, route, NULL AS parameter, requests FROM routewright.usage WHERE ${SELECTED}
+    SELECT day, key, org, route, NULL AS parameter, requests, (requests - refused - errors)::float8 AS succeeded
+    FROM routewright.usage WHERE ${SELECTED}
     UNION ALL
-    SELECT day, key, org, route, named.parameter, named.requests
+    SELECT day, key, org, route, named.parameter, named.requests, NULL
     FROM routewright.usage_parameters named JOIN routewright.usage USING (day, key, route) WHERE ${SELECTED}
   ) AS lines
   ORDER BY day, key, route, parameter NULLS FIRST`;
+
+/** Beside them, where servers keep shapes: the requests of each. */
+const ALL_SHAPES = `SELECT to_char(day, 'YYYY-MM-DD') AS day, key, coalesce(org, '') AS org, route, NULL AS parameter, shape,
+    shapes.requests::float8 AS requests, ${timeText("shapes.last_seen")} AS "lastSeen"
+  FROM routewright.usage_shapes shapes LEFT JOIN routewright.usage USING (day, key, route)
+  WHERE ${SELECTED} ORDER BY day, key, route, shape`;
 
 /** Requests of one key to one route; `parameter`: those with a parameter, null for all. */
 export interface RouteUsage {
@@ -83,7 +94,7 @@ export interface ShapeUsage extends Omit<RouteUsage, "parameter"> {
 }
 
 const OF_SHAPES = `SELECT shapes.key, coalesce(max(usage.org), '') AS org, route, shape, sum(shapes.requests)::float8 AS requests,
-    to_char(max(shapes.last_seen) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS "lastSeen"
+    ${timeText("max(shapes.last_seen)")} AS "lastSeen"
   FROM routewright.usage_shapes shapes LEFT JOIN routewright.usage USING (day, key, route)
   WHERE day >= $1 AND route = ANY($2) GROUP BY shapes.key, route, shape ORDER BY route, requests DESC, shape, shapes.key`;
 
@@ -152,8 +163,19 @@ export async function usageLines(
   table: UsageTable,
   { by, since, key }: UsageQuery,
 ): Promise<readonly UsageLine[]> {
+  const values = [since, key ?? ""];
+  const lines = await linesOf(table, statement(by), values);
+  return by === "all" ? [...lines, ...(await linesOf(table, ALL_SHAPES, values))] : lines;
+}
+
+/** None where servers have not made the table. */
+async function linesOf(
+  table: UsageTable,
+  text: string,
+  values: readonly unknown[],
+): Promise<readonly UsageLine[]> {
   try {
-    return await table.query<UsageLine>(statement(by), [since, key ?? ""]);
+    return await table.query<UsageLine>(text, values);
   } catch (error) {
     if (isMissing(error)) return [];
     throw error;

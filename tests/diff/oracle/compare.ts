@@ -1,4 +1,5 @@
 import type { CatalogueEntry } from "../../../generator/catalogue/catalogue.js";
+import type { ShapeOutcome } from "../../../generator/diff/hits.js";
 import type { Severity } from "../../../generator/diff/kinds.js";
 import { isGrouped, type OracleRequest } from "./requests.js";
 
@@ -35,10 +36,25 @@ export function differenceBetween(pairs: readonly Pair[], revisions: Revisions):
   return distinct([...newlyVisible(pairs, revisions.head), ...found, ...kindChanges(pairs, revisions.base)]);
 }
 
-/** What one caller cannot go on with; null: the head answers it as the base does, or with other rows. */
-export function failureOf(pair: Pair, entries: readonly CatalogueEntry[]): string | null {
-  const found = [...compare(pair, entries), ...kindChanges([pair], entries)];
-  return found.find(({ needs }) => needs === "breaking")?.what ?? missingField(pair);
+/** Links lead to other answers: they are no part of one. */
+function withoutLink(pair: Pair): Pair {
+  const of = (served: Served): Served => ({ ...served, headers: served.headers.replace(/^link: .*$/m, "") });
+  return { ...pair, base: of(pair.base), head: of(pair.head) };
+}
+
+/** What becomes of one request: `broken`: its caller cannot go on with the answer of the head; `changed`: it differs. */
+export function outcomeSeen(
+  pair: Pair,
+  known: readonly Pair[],
+  entries: readonly CatalogueEntry[],
+): { readonly outcome: ShapeOutcome; readonly what: string } {
+  const found = [...compare(withoutLink(pair), entries), ...kindChanges([pair], entries, known)];
+  const failure = found.find(({ needs }) => needs === "breaking")?.what ?? missingField(pair);
+  if (failure !== null) return { outcome: "broken", what: failure };
+  const [difference] = found;
+  return difference === undefined
+    ? { outcome: "unaffected", what: "" }
+    : { outcome: "changed", what: difference.what };
 }
 
 /** Groups have the fields that were asked for, with a value or null. */
@@ -110,19 +126,24 @@ function compareRows(base: Rows, head: Rows, names: readonly string[]): readonly
   return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ needs: "warning", what: "rows" }];
 }
 
-/** Fields that are gone, or hold another kind of JSON value than any that they held. */
-function kindChanges(pairs: readonly Pair[], entries: readonly CatalogueEntry[]): readonly Difference[] {
+/** Fields that are gone, or hold another kind of JSON value than any that they held in the known answers. */
+function kindChanges(
+  pairs: readonly Pair[],
+  entries: readonly CatalogueEntry[],
+  known: readonly Pair[] = pairs,
+): readonly Difference[] {
   return entries.flatMap(({ path }) => {
-    const own = pairs.filter(
-      ({ request, base, head }) =>
-        request.path === path && !isGrouped(request) && base.status === 200 && head.status === 200,
-    );
-    const [before, after] = (["base", "head"] as const).map((side) =>
-      own.flatMap((pair) => rowsOf(pair[side].body).rows),
-    ) as [Row[], Row[]];
+    const rowsIn = (all: readonly Pair[], side: "base" | "head"): readonly Row[] =>
+      all
+        .filter(
+          ({ request, base, head }) =>
+            request.path === path && !isGrouped(request) && base.status === 200 && head.status === 200,
+        )
+        .flatMap((pair) => rowsOf(pair[side].body).rows);
+    const [before, after] = [rowsIn(known, "base"), rowsIn(pairs, "head")];
     const names = namesOf(path, entries);
-    const known = names.length === 0 ? [...(before[0]?.keys() ?? [])] : names;
-    return known.flatMap((name) => kindChange(name, before, after));
+    const fields = names.length === 0 ? [...(before[0]?.keys() ?? [])] : names;
+    return fields.flatMap((name) => kindChange(name, before, after));
   });
 }
 

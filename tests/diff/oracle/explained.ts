@@ -33,6 +33,11 @@ export const EXPLAINED_ON_CLICKHOUSE: Readonly<Record<string, string>> = {
   [`column status of ${ENUM} becomes LowCardinality(String) →`]: ANY_TEXT,
 };
 
+/** Where a caller notices more than is said of its shape. */
+export const EXPLAINED_SHAPES: Readonly<Record<string, string>> = {
+  "no column is declared any more →": "Without declared columns the rows of the test keep no promise.",
+};
+
 /** Where `diff` and what is served disagree on purpose, with the reason; `→` is forwards, `←` backwards. */
 export const EXPLAINED: Readonly<Record<string, string>> = {
   "column amount becomes numeric(10,4) →": DIGITS,

@@ -4,44 +4,50 @@ import { servedPaths } from "../../../runtime/core/model/endpoint.js";
 import type { ServedEndpoint } from "../../../runtime/core/model/served-endpoint.js";
 import type { Catalogue } from "../../../generator/catalogue/catalogue.js";
 import type { Change } from "../../../generator/diff/change.js";
+import { SHAPE_OUTCOMES, type ShapeOutcome } from "../../../generator/diff/hits.js";
 import { withUsage } from "../../../generator/diff/usage.js";
-import { failureOf, type Pair } from "./compare.js";
+import { outcomeSeen, type Pair } from "./compare.js";
 import type { OracleRequest } from "./requests.js";
 
 /** What `diff --usage` says of one request, and what its caller gets. */
-export interface JudgedShape {
+export interface OracleShape {
   readonly shape: string;
-  /** Null: the head answers as the base did, or with other rows. */
-  readonly failure: string | null;
-  /** Kinds of the breaking changes that are said to hit it. */
-  readonly hitBy: readonly string[];
+  readonly said: ShapeOutcome;
+  /** Kinds of the changes that say so. */
+  readonly changes: readonly string[];
+  readonly seen: ShapeOutcome;
+  /** What differs. */
+  readonly what: string;
 }
 
 const TODAY = "2030-01-31";
 const DAYS = 1;
 
 /** Each request that the base answers, as servers keep it, beside what `diff --usage` makes of it. */
-export function judgeShapes(
+export function judgeRequests(
   changes: readonly Change[],
   base: Catalogue,
   pairs: readonly Pair[],
-): readonly JudgedShape[] {
+): readonly OracleShape[] {
   return pairs
     .filter(({ base: { status } }) => status === 200)
     .flatMap((pair) => {
       const [route, shape] = keptShape(base, pair.request);
       if (shape === null) return [];
       const used = { key: "aaaa", org: "", route, shape, requests: 1, lastSeen: "2030-01-30T12:00:00Z" };
-      const recorded = {
-        lines: [],
-        recordedDays: ["2030-01-30"],
-        shapes: [used],
-        rest: new Map<string, number>(),
-      };
-      const found = withUsage(changes, base, recorded, { today: TODAY, days: DAYS });
-      const hitBy = found.filter(({ usage }) => usage?.state === "used").map(({ kind }) => kind);
-      return [{ shape: `${route} ${shape}`, failure: failureOf(pair, base.entries), hitBy }];
+      const recorded = { lines: [], recordedDays: ["2030-01-30"], shapes: [used] };
+      const { shapes } = withUsage(changes, base, recorded, { today: TODAY, days: DAYS });
+      const { outcome: seen, what } = outcomeSeen(pair, pairs, base.entries);
+      return (shapes?.shapes ?? []).map(({ outcome: said, changes: by }) => ({
+        shape: `${route} ${shape}`,
+        ...{ said, changes: by, seen, what },
+      }));
     });
+}
+
+/** Whether what is said is less than what is seen. */
+export function isUnsaid({ said, seen }: OracleShape): boolean {
+  return SHAPE_OUTCOMES.indexOf(said) > SHAPE_OUTCOMES.indexOf(seen);
 }
 
 /** The route and the shape of a request, as the server of the base records them. */

@@ -103,6 +103,8 @@ describe("routewright usage", () => {
     const line = (key: string, org: string, route: string, requests: number, parameter: string | null) => ({
       day: "2026-01-31",
       ...{ key, org, route, parameter, requests },
+      // Of the requests to a route, how many were neither refused nor failed.
+      ...(parameter === null && { succeeded: Math.max(0, requests - 3) }),
     });
     expect(JSON.parse(out)).toEqual([
       line("", "", "", 0, null),
@@ -113,7 +115,7 @@ describe("routewright usage", () => {
       { ...line("none", "", "none", 10, null), day: "2026-02-01" },
     ]);
     expect((await usage(url, "--by", "all", "--key", "aaaa")).out.split("\n")[0]).toBe(
-      "day\tkey\torg\troute\tparameter\trequests",
+      "day\tkey\torg\troute\tparameter\trequests\tsucceeded",
     );
   });
 

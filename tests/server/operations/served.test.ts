@@ -148,6 +148,20 @@ it("a killed server has recorded all but the last seconds, which a caller sees b
   expect(written).toBeLessThanOrEqual(101);
 });
 
+it.each([
+  ["usage.shapes of the config file", {}, ["GET json tier2"]],
+  ["a variable that says otherwise", { USAGE_SHAPES: "false" }, []],
+])("shapes of requests are kept by %s", async (_, variables, expected) => {
+  const DATABASE_URL = await filledDatabase();
+  const folder = ownService();
+  writeFileSync(join(folder, "routewright.config.json"), JSON.stringify({ usage: { shapes: true } }));
+  const served = await serve(folder, ["--only", "data"], { DATABASE_URL, ...variables });
+  await sendRequest(served.url, "/v1/s/a", { key: KEY });
+  await served.stop();
+  const rows = await queryAt(DATABASE_URL, "SELECT shape FROM routewright.usage_shapes");
+  expect(rows.map(({ shape }) => shape)).toEqual(expected);
+});
+
 it("with USAGE_ENABLED=false nothing is written", async () => {
   const DATABASE_URL = await filledDatabase();
   const served = await serve(ownService(), ["--only", "data"], { DATABASE_URL, USAGE_ENABLED: "false" });
