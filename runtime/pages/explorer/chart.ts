@@ -30,8 +30,13 @@ export async function planFor(
   const { columns } = chosen;
   if (part === null) return { plan: chosen.plan, columns, notes: null };
   const own = part.plan.kind === "figures" ? [] : notesOf(part.plan, pivot(part.plan));
-  return { plan: part.plan, columns, notes: [...own, ...part.notes] };
+  const isWhole =
+    part.plan.kind !== "figures" && part.plan.isAggregated && !isPart && part.notes.length === 0;
+  return { plan: part.plan, columns, notes: [...own, ...(isWhole ? [ALL_ROWS] : part.notes)] };
 }
+
+/** Of sums and averages that the service or, with all rows at hand, the browser computes. */
+const ALL_ROWS = "Computed from all rows.";
 
 interface Chosen {
   readonly plan: ChartPlan;

@@ -1,0 +1,63 @@
+import type { Page } from "playwright-core";
+
+/** What a chart says in words, as its label and its notes have it. */
+export interface SaidChart {
+  readonly kind: "line" | "bar";
+  /** `sum` or `average` of the rows of a point; null where each point is one row. */
+  readonly aggregate: string | null;
+  readonly measures: readonly string[];
+  readonly x: string;
+  readonly grain: string | null;
+  readonly series: string | null;
+  readonly only: { readonly column: string; readonly value: string } | null;
+  /** Values whose rows are totals of others. */
+  readonly totals: readonly string[];
+  readonly notes: string;
+}
+
+const AXES =
+  /^(line|bar) chart of (?:(sum|average) of )?(.+?) by (?:(hour|day|week|month) of )?([^,]+?)(?:, split by ([^,]+?))?(?:, only (\S+) (.+?))?: [\d,]+ points?\b/;
+
+/** The chart that a label names; null where it is of figures. */
+export function saidChart(label: string): SaidChart | null {
+  const found = AXES.exec(label);
+  if (found === null) return null;
+  const [, kind, aggregate = null, measures = "", grain = null, x = "", series = null, column, value] = found;
+  const totals = /Rows of (.+?) are left out: they hold the others/.exec(label)?.[1]?.split(", ") ?? [];
+  const only = column === undefined ? null : { column, value: value ?? "" };
+  return {
+    ...{ kind: kind === "line" ? "line" : "bar", aggregate, measures: measures.split(", "), x, grain },
+    ...{ series, only, totals, notes: label },
+  };
+}
+
+/** A point of a picture: its place on the axis, and the number of each series as it is written. */
+export interface DrawnPoint {
+  readonly label: string;
+  readonly values: readonly (readonly [series: string, written: string])[];
+}
+
+/** The points of the picture that is shown, as they are said one by one. */
+export function drawnPoints(page: Page): Promise<readonly DrawnPoint[]> {
+  return page.evaluate(`(() => {
+    const slider = document.querySelector(".plot [role=slider]");
+    const press = (key) => slider.dispatchEvent(new KeyboardEvent("keydown", { key }));
+    press("Home");
+    return Array.from({ length: Number(slider.getAttribute("aria-valuemax")) + 1 }, (_, i) => {
+      if (i > 0) press("ArrowRight");
+      const label = document.querySelector(".readout strong").textContent;
+      const values = [...document.querySelectorAll(".readout .value-of")].map((each) => {
+        const written = each.querySelector("b").textContent;
+        return [each.textContent.slice(0, -written.length).trim(), written];
+      });
+      return { label, values };
+    });
+  })()`);
+}
+
+/** Whether a written number is this one, to the digits that it has. */
+export function isWritten(written: string, exact: number): boolean {
+  const text = written.replaceAll(/[^\d.−-]/g, "").replace("−", "-");
+  const digits = text.split(".")[1]?.length ?? 0;
+  return Math.abs(Number(text) - exact) <= 0.500001 * 10 ** -digits + Math.abs(exact) * 1e-12;
+}
