@@ -17,7 +17,7 @@ import {
 } from "@routewright/runtime/model";
 import { PUBLISH } from "./manifest/publish.js";
 import { HINT } from "./manifest/schema-errors.js";
-import { ENGINES } from "./manifest/served-types/served-type.js";
+import { ENGINES } from "./manifest/served-types/type-in-copy.js";
 import { CHECKS, type MismatchKind } from "./verify/relations.js";
 
 type SeverityMap<Id extends string, Severity> = { readonly [Key in Id]?: Severity | "off" };

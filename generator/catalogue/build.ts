@@ -2,8 +2,8 @@ import type { Tier } from "@routewright/runtime/model";
 import type { GraphNode } from "../manifest/graph.js";
 import type { Manifest, OtherNode } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
-import type { ModelColumn } from "../manifest/columns.js";
-import { type ServedEngine, servedType } from "../manifest/served-types/served-type.js";
+import type { ModelColumn } from "../manifest/model-columns.js";
+import { type ServedEngine, typeInCopy } from "../manifest/served-types/type-in-copy.js";
 import { byText } from "../manifest/strings.js";
 import { type Catalogue, type CatalogueEntry, complaint, type Skipped, type Warning } from "./catalogue.js";
 import { type Context, readModel } from "./endpoint.js";
@@ -122,7 +122,7 @@ export function withServedEngine(manifest: Manifest, engine: ServedEngine | unde
       ? column
       : {
           ...column,
-          type: servedType(adapter ?? "", engine, column.type, column.notNull !== null),
+          type: typeInCopy(adapter ?? "", engine, column.type, column.notNull !== null),
           sourceType: column.type,
         };
   const copied = models.map((model) => ({

@@ -1,5 +1,5 @@
 import type { Column, Endpoint, Json, Parameter, Relation, Tier } from "@routewright/runtime/model";
-import type { ColumnGuarantees } from "../manifest/columns.js";
+import type { ColumnGuarantees } from "../manifest/model-columns.js";
 
 /** A column, and what the dbt project declares of it besides its name and type. */
 export interface DescribedColumn extends Column, ColumnGuarantees {

@@ -7,7 +7,7 @@ import {
   type PublicAge,
   type Tier,
 } from "@routewright/runtime/model";
-import type { ModelColumn } from "../manifest/columns.js";
+import type { ModelColumn } from "../manifest/model-columns.js";
 import type { Graph } from "../manifest/graph.js";
 import { type Model, servedColumns } from "../manifest/model.js";
 import {

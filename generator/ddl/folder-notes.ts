@@ -1,4 +1,4 @@
-import type { ExportColumn, ExportPart } from "./columns.js";
+import type { ExportColumn, ExportPart } from "./paired-columns.js";
 import type { CopiedRelation } from "./copied-relation.js";
 import { folderIn } from "./partition-folders.js";
 

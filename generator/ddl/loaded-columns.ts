@@ -5,7 +5,7 @@ import {
   type ExportColumn,
   type ExportPart,
   type PairedColumns,
-} from "./columns.js";
+} from "./paired-columns.js";
 import type { CopiedColumn } from "./copied-relation.js";
 
 /** A column as the engine reads it from files, with what they say of it themselves. */

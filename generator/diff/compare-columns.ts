@@ -5,7 +5,7 @@ import {
   type ColumnType,
   isZoneless,
   parseNamedType,
-  servedType,
+  typeInResponse,
 } from "../catalogue/column-types/column-type.js";
 import type { Difference } from "./change.js";
 import type { ChangeKind } from "./kinds.js";
@@ -57,7 +57,7 @@ interface ServedColumn extends DescribedColumn {
 
 function servedColumn(column: DescribedColumn, endpoint: Endpoint): ServedColumn {
   const declared = meantType(column);
-  const served = servedType(declared, column, endpoint);
+  const served = typeInResponse(declared, column, endpoint);
   const zone = isZoneless(column.type) ? (column.timezone ?? "UTC") : null;
   const text = [
     typeText(column),

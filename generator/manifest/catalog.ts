@@ -8,7 +8,7 @@ import {
 import { isObject, type JsonObject, objectOr, textOr } from "./json.js";
 import { type Manifest, parseJson, parseManifest } from "./manifest.js";
 import { type Model } from "./model.js";
-import { firstOfEachName, type ModelColumn, NO_GUARANTEES } from "./columns.js";
+import { firstOfEachName, type ModelColumn, NO_GUARANTEES } from "./model-columns.js";
 import { columnsInFile } from "./columns-file.js";
 import { type PublishRules, withPublished } from "./publish.js";
 

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, listOr, objectsOf, textOr, textsOf } from "./json.js";
-import { firstOfEachName, type ModelColumn, NO_GUARANTEES } from "./columns.js";
+import { firstOfEachName, type ModelColumn, NO_GUARANTEES } from "./model-columns.js";
 import { byText, visibleJson } from "./strings.js";
 
 const MARKER = "Routewright. Do not edit: run `routewright columns pull`.";

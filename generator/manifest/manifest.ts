@@ -2,7 +2,7 @@ import { artifactAt, type Outcome, failed, succeeded } from "@routewright/runtim
 import { type Graph, graphOf } from "./graph.js";
 import { isObject, type JsonObject, objectOr, parseDbtJson, textOr, textsOf } from "./json.js";
 import { fileOf, type Model, modelOf } from "./model.js";
-import type { ModelColumn } from "./columns.js";
+import type { ModelColumn } from "./model-columns.js";
 import { isPrivate, privateColumnsOf } from "./node-meta.js";
 import { NOTHING_PUBLISHED, type Publishing } from "./publishing.js";
 import { relationOf } from "./relation-name.js";

@@ -1,4 +1,4 @@
-import { columnsOf, type ModelColumn } from "./columns.js";
+import { columnsOf, type ModelColumn } from "./model-columns.js";
 import { type JsonObject, objectOr, textOr, textsOf } from "./json.js";
 import { apiOf, isPrivate, ownerOf, routewrightOf } from "./node-meta.js";
 import { relationOf } from "./relation-name.js";

@@ -6,7 +6,7 @@ import {
   type ModelColumn,
   NO_GUARANTEES,
   refOf,
-} from "./columns.js";
+} from "./model-columns.js";
 import { type JsonObject, objectOr, objectsOf, textOr, textsOf } from "./json.js";
 import { byText } from "./strings.js";
 

@@ -17,7 +17,7 @@ import {
   isWide,
   memberName,
   parseColumnType,
-  servedType,
+  typeInResponse,
   typeScriptOf,
   withAcceptedValues,
 } from "../catalogue/column-types/column-type.js";
@@ -33,7 +33,7 @@ export function rowMembers(endpoint: CatalogueEntry): Member[] {
   return rowColumns(endpoint).map((column) => {
     const { name, type, sourceType, acceptedValues, description = "" } = column;
     const stored = withAcceptedValues(parseColumnType(type), acceptedValues);
-    const columnType = servedType(stored, column, endpoint);
+    const columnType = typeInResponse(stored, column, endpoint);
     const served = type === null ? "" : `${type}${riskOf(columnType)}`;
     const copied = sourceType === undefined ? "" : `copied from ${sourceType}`;
     const warehouseType = [served, copied].filter((text) => text !== "").join(", ");

@@ -12,7 +12,7 @@ import {
 import type { RelationLoad } from "../core/warehouse/data-versions.js";
 import { type Lease, LOOK_UP, type QueuedQuery } from "../core/warehouse/fair-queue.js";
 import { freeMemory } from "../core/warehouse/free-memory.js";
-import { servedColumns, servedOf } from "../core/warehouse/served-columns.js";
+import { servedOf } from "../core/warehouse/served-columns.js";
 import { sql, type Statement } from "../core/warehouse/sql.js";
 import {
   type AggregateResult,
@@ -26,8 +26,8 @@ import {
   type Warehouse,
 } from "../core/warehouse/warehouse.js";
 import { CLICKHOUSE_AGGREGATES } from "./aggregates.js";
-import { RelationLookup } from "./columns.js";
-import { ClickhouseConnection } from "./connect.js";
+import { RelationLookup } from "./relation-lookup.js";
+import { ClickhouseConnection } from "./connection.js";
 import { changeIn, ClickhouseError, translated } from "./errors.js";
 import { usesIndex } from "./explain.js";
 import { databaseType, filterType, parseType } from "./filter-types.js";
@@ -228,7 +228,7 @@ class ClickhouseEngine extends BaseEngine {
       const limit = query.selection.page?.limit ?? Infinity;
       const reader = bodyReader(query.format, limit, running.exceptionTag);
       const { parts, isWhole } = await readFirst(running, reader);
-      const columns = servedColumns(source.columns, query.selection.columns);
+      const columns = servedOf(source.columns, query.selection.columns).columns;
       if (isWhole) {
         const milliseconds = performance.now() - started;
         const { returned, hasMore } = reader;

@@ -1,6 +1,7 @@
 import type { LetterCase } from "../core/model/endpoint.js";
 import type { Comparison } from "../core/model/operators.js";
 import type { Condition } from "../core/model/query.js";
+import { conditionSql, dayAfter, type FilterDialect } from "../core/warehouse/condition-sql.js";
 import { constant, escapedIdentifier, escapedLiteral, join, sql, type Sql } from "../core/warehouse/sql.js";
 import type { FilterType } from "../core/warehouse/filter-type.js";
 import type { ResultColumns } from "../core/warehouse/warehouse.js";
@@ -9,37 +10,32 @@ import { type ClickhouseType, databaseType, filterType, parseType } from "./filt
 
 const NO_ROW = sql`0`;
 
-/** One filter (runtime/docs/requests.md). The value has the column's type, so that the primary key serves it. */
+/** What a filter compares. */
+interface FilterSide {
+  readonly column: string;
+  readonly type: string;
+  readonly values: readonly string[];
+}
+
+const DIALECT: FilterDialect<FilterSide, unknown> = {
+  equals: isAnyOf,
+  isAnyOf,
+  matches: ({ column, type, values: [pattern = ""] }) =>
+    sql`lowerUTF8(${textOf(column, type)}) LIKE lowerUTF8(${parameter(pattern, "String")})`,
+  comparesDay,
+  compares: ({ column, type, values: [text = ""] }, operator) => compares(operator, column, type, text),
+  isNull: ({ column, type }, isWanted) => isNull(column, type, isWanted),
+};
+
+/** One filter. The value has the column's type, so that the primary key serves it. */
 export function where(condition: Condition, columns: ResultColumns): Sql {
-  const { column, operator, value } = condition;
+  const { column, value } = condition;
   const type = columns.find((each) => each.name === column)?.type ?? "String";
-  const values = typeof value === "string" ? [value] : value;
-  const letterCase = "case" in condition ? condition.case : undefined;
-  switch (operator) {
-    case "=":
-    case "IN":
-      return letterCase === undefined
-        ? isAnyOf(comparedColumn(column, type), filterType(parseType(type)), values)
-        : isAnyFolded(textOf(column, type), letterCase, values);
-    case "ILIKE":
-      return sql`lowerUTF8(${textOf(column, type)}) LIKE lowerUTF8(${parameter(values[0] ?? "", "String")})`;
-    case ">=":
-    case "<=":
-      return comparesDay(operator, column, type, values[0] ?? "");
-    case "null":
-      return isNull(column, type, value === "true");
-    case "ne":
-    case "gt":
-    case "gte":
-    case "lt":
-    case "lte":
-      return compares(operator, column, type, values[0] ?? "");
-  }
+  return conditionSql(condition, { column, type, values: [value].flat() }, DIALECT);
 }
 
 const COMPARISONS = { ne: sql`!=`, gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` } as const;
 
-/** A comparison in the column's type. What responses show as null, such as NaN, matches none. */
 function compares(operator: Comparison, column: string, type: string, text: string): Sql {
   const filter = filterType(parseType(type));
   const hasValue = isNull(column, type, false);
@@ -107,7 +103,13 @@ export function valueText(value: Sql, type: string): Sql {
 /** Parameters whose texts stand in quotes inside of an array. */
 const QUOTED = /^(UUID|IPv[46]|Date.*|Time)$/;
 
-function isAnyOf(column: Sql, type: FilterType, values: readonly string[]): Sql {
+function isAnyOf({ column, type, values }: FilterSide, letterCase: LetterCase | undefined): Sql {
+  return letterCase === undefined
+    ? isAnyValue(comparedColumn(column, type), filterType(parseType(type)), values)
+    : isAnyFolded(textOf(column, type), letterCase, values);
+}
+
+function isAnyValue(column: Sql, type: FilterType, values: readonly string[]): Sql {
   const known = values.map((text) => type.parse(text) ?? null).filter((text) => text !== null);
   const { cast } = type;
   const [first] = known;
@@ -164,8 +166,7 @@ function lists(values: readonly string[]): readonly (readonly string[])[] {
   return parts;
 }
 
-/** Days are in UTC; the last one is included whole, also for columns with a time of day. */
-function comparesDay(operator: ">=" | "<=", column: string, type: string, day: string): Sql {
+function comparesDay({ column, type, values: [day = ""] }: FilterSide, operator: ">=" | "<="): Sql {
   switch (parseType(type).name) {
     case "Date":
     case "Date32":
@@ -178,10 +179,4 @@ function comparesDay(operator: ">=" | "<=", column: string, type: string, day: s
     default:
       return sql`${textOf(column, type)} ${operator === ">=" ? COMPARISONS.gte : COMPARISONS.lte} ${parameter(day, "String")}`;
   }
-}
-
-/** Behind 9999-12-31 it has an expanded year. */
-function dayAfter(day: string): string {
-  const [next = ""] = new Date(Date.parse(day) + 86_400_000).toISOString().split("T");
-  return next;
 }

@@ -1,5 +1,6 @@
 import type { LetterCase } from "../core/model/endpoint.js";
 import type { Comparison } from "../core/model/operators.js";
+import { conditionSql, dayAfter, type FilterDialect } from "../core/warehouse/condition-sql.js";
 import { bind, EMPTY, identifier, literal, sql, type BindValue, type Sql } from "../core/warehouse/sql.js";
 import type { Condition, Selection } from "../core/model/query.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
@@ -9,34 +10,11 @@ import { databaseType, filterType } from "./filter-types.js";
 import { compared, type ComparisonSign, infix } from "./names.js";
 import { textOf } from "./texts.js";
 
-/** One filter (runtime/docs/requests.md). Compares in the column's own type, so that PostgreSQL can use an index. */
+/** One filter. Its value is bound by the position of its condition. */
 export function where(condition: Condition, position: number, columns: ResultColumns): Sql<Selection> {
   const column = filteredColumn(condition, columns);
-  const letterCase = "case" in condition ? condition.case : undefined;
-  const side = { name: comparedName(column), column, position };
-  switch (condition.operator) {
-    case "=":
-      return letterCase === undefined
-        ? equals(side, isText(condition, column))
-        : equalsFolded(side, letterCase);
-    case "IN":
-      return letterCase === undefined
-        ? isAnyOf(side, isText(condition, column))
-        : isAnyFolded(side, letterCase);
-    case "ILIKE":
-      return matches(side, letterCase);
-    case ">=":
-    case "<=":
-      return comparesDay(condition.operator, side);
-    case "null":
-      return isNull(side, condition.value === "true");
-    case "ne":
-    case "gt":
-    case "gte":
-    case "lt":
-    case "lte":
-      return compares(condition.operator, side, isText(condition, column));
-  }
+  const side = { name: comparedName(column), column, position, asText: isText(condition, column) };
+  return conditionSql(condition, side, DIALECT);
 }
 
 /** The column of a filter, and the position of its condition. */
@@ -44,7 +22,18 @@ interface FilterSide {
   readonly name: Sql<Selection>;
   readonly column: ResultColumn;
   readonly position: number;
+  /** Both sides are compared as texts. */
+  readonly asText: boolean;
 }
+
+const DIALECT: FilterDialect<FilterSide, Selection> = {
+  equals: (side, letterCase) => (letterCase === undefined ? equals(side) : equalsFolded(side, letterCase)),
+  isAnyOf: (side, letterCase) => (letterCase === undefined ? isAnyOf(side) : isAnyFolded(side, letterCase)),
+  matches,
+  comparesDay,
+  compares,
+  isNull,
+};
 
 /** The part of a condition's value that decides the text of its SQL. */
 export function variantOf(condition: Condition, columns: ResultColumns): string {
@@ -85,16 +74,14 @@ const SIGNS: Readonly<Record<Comparison, ComparisonSign>> = {
 /** Compared with the next value instead: the smallest one of a discrete type has none below it to be compared with. */
 const DISCRETE_SIGNS = { gt: "gte", gte: "gte", lt: "lte", lte: "lte" } as const;
 
-function equals(side: FilterSide, asText: boolean): Sql<Selection> {
-  const { name, column, position } = side;
+function equals({ name, column, position, asText }: FilterSide): Sql<Selection> {
   const value = bind(valueOf(position, column));
   return asText
     ? infix(textOf(name, column), "=", sql`${value}::pg_catalog.text`)
     : compared(name, "=", typed(value, column), column);
 }
 
-function isAnyOf(side: FilterSide, asText: boolean): Sql<Selection> {
-  const { name, column, position } = side;
+function isAnyOf({ name, column, position, asText }: FilterSide): Sql<Selection> {
   const values = bind(valueOf(position, column));
   return asText
     ? infix(textOf(name, column), "=", sql`ANY(${values}::pg_catalog.text[])`)
@@ -125,9 +112,8 @@ function folded(value: Sql<Selection>, letterCase: LetterCase | undefined): Sql<
   return letterCase === "lower" ? sql`pg_catalog.lower(${value})` : sql`pg_catalog.upper(${value})`;
 }
 
-/** A comparison in the column's type. What responses show as null, such as NaN, matches none. */
-function compares(operator: Comparison, side: FilterSide, asText: boolean): Sql<Selection> {
-  const { column, position } = side;
+function compares(side: FilterSide, operator: Comparison): Sql<Selection> {
+  const { column, position, asText } = side;
   const name = asText ? textOf(side.name, column) : side.name;
   const given = bind(boundOf(operator, position, column));
   const bound = asText ? sql`${given}::pg_catalog.text` : typed(given, column);
@@ -213,8 +199,7 @@ function withoutZone(time: Sql<Selection>, column: ResultColumn): Sql<Selection>
   return isZoned(column) ? sql`(${time} AT TIME ZONE ${literal(column.timezone ?? "UTC")})` : time;
 }
 
-/** Days are in UTC, like the times that the API writes; the last one is included whole, also for columns with a time of day. */
-function comparesDay(operator: ">=" | "<=", { name, column, position }: FilterSide): Sql<Selection> {
+function comparesDay({ name, column, position }: FilterSide, operator: ">=" | "<="): Sql<Selection> {
   const { value } = databaseType(column);
   const isFrom = operator === ">=";
   if (value !== "date" && value !== "date-time") {
@@ -235,9 +220,3 @@ const dayOf =
   };
 
 const START_OF_DAY = filterType({ type: "timestamptz" });
-
-/** Behind 9999-12-31 it has an expanded year. */
-function dayAfter(day: string): string {
-  const [next = ""] = new Date(Date.parse(day) + 86_400_000).toISOString().split("T");
-  return next;
-}

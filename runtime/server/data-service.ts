@@ -5,7 +5,7 @@ import type { ApiAbout } from "../core/model/about.js";
 import { type Changelog, NO_CHANGELOG } from "../core/model/changelog.js";
 import { relationsOf } from "../core/model/column-names.js";
 import { CopyWatcher } from "./release/copy-watcher.js";
-import { missingColumns, missingRelations, warnOfMissingColumns } from "./release/missing-relations.js";
+import { missingColumnsByPath, missingRelations, warnOfMissingColumns } from "./release/missing-relations.js";
 import type { Release } from "./release/release.js";
 import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
 import { recentText } from "../core/http/service-metrics.js";
@@ -213,7 +213,7 @@ function serviceOf(
     isPrivate: (path, column) => active.current.isPrivate(path, column),
     missingRelations: () => missingRelations(active.current, warehouse),
     reasonMissing: (name) => warehouse.reasonMissing(name),
-    missingColumns: () => missingColumns(active.current, warehouse),
+    missingColumns: () => missingColumnsByPath(active.current, warehouse),
     refreshDegraded: () => refreshes.degraded,
     heldBack: () => active.current.manifest?.heldBack ?? [],
     failingEndpoints: () => failing.among(active.current.endpoints),

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { ServedEngine } from "../../generator/manifest/served-types/served-type.js";
+import type { ServedEngine } from "../../generator/manifest/served-types/type-in-copy.js";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { servedType } from "../../generator/manifest/served-types/served-type.js";
+import { typeInCopy } from "../../generator/manifest/served-types/type-in-copy.js";
 import { clickhouse, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { ownSchema, query } from "../support/database.js";
 
@@ -104,13 +104,13 @@ const TYPES: readonly (readonly [
 
 describe("the type of a copy's column", () => {
   it.each(TYPES)("%s %s", (adapter, text, postgres, clickhouseType) => {
-    expect(servedType(adapter, "postgres", text, false)).toBe(postgres);
-    expect(servedType(adapter, "clickhouse", text, false)).toBe(clickhouseType);
+    expect(typeInCopy(adapter, "postgres", text, false)).toBe(postgres);
+    expect(typeInCopy(adapter, "clickhouse", text, false)).toBe(clickhouseType);
   });
 
   it("is not Nullable in ClickHouse where nulls are excluded", () => {
-    expect(servedType("snowflake", "clickhouse", "NUMBER(38,0)", true)).toBe("Decimal(38, 0)");
-    expect(servedType("bigquery", "clickhouse", "ARRAY<INT64>", true)).toBe("Array(Nullable(Int64))");
+    expect(typeInCopy("snowflake", "clickhouse", "NUMBER(38,0)", true)).toBe("Decimal(38, 0)");
+    expect(typeInCopy("bigquery", "clickhouse", "ARRAY<INT64>", true)).toBe("Array(Nullable(Int64))");
   });
 });
 

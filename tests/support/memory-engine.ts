@@ -10,7 +10,7 @@ import {
 import { BaseEngine, type EngineOptions, type OpenEngine } from "../../runtime/core/warehouse/base-engine.js";
 import type { Lease } from "../../runtime/core/warehouse/fair-queue.js";
 import { type FilterType, filterType, textType } from "../../runtime/core/warehouse/filter-type.js";
-import { servedColumns } from "../../runtime/core/warehouse/served-columns.js";
+import { servedOf } from "../../runtime/core/warehouse/served-columns.js";
 import {
   type AggregateResult,
   BUFFERED_BYTES,
@@ -101,7 +101,7 @@ class MemoryEngine extends BaseEngine {
   protected async select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
     const { format, selection } = query;
     if (isTable(format)) throw new Error("Tables in memory are written as text.");
-    const served = servedColumns(columns, selection.columns);
+    const served = servedOf(columns, selection.columns).columns;
     const started = performance.now();
     const { rows, following, lease } = await this.#run(query, columns, context);
     lease.release();

@@ -52,7 +52,7 @@ export function canBeNaN(text: string, isPostgres: boolean): boolean {
 }
 
 /** As it is served by default: its wide numbers are strings where the column, else its endpoint, says so. */
-export function servedType(
+export function typeInResponse(
   type: ColumnType,
   column: Pick<Column, "numbers">,
   endpoint: Pick<Endpoint, "numbers">,

@@ -1,6 +1,6 @@
 import type { Aggregate, AggregateGroup, AggregateValue, Leaf } from "@routewright/runtime/model";
 import { columnNamed } from "@routewright/runtime/model";
-import type { ModelColumn } from "../../manifest/columns.js";
+import type { ModelColumn } from "../../manifest/model-columns.js";
 import { knownColumns, type Model } from "../../manifest/model.js";
 import type { CatalogueEntry } from "../catalogue.js";
 import type { ModelAggregate, ModelMeasure } from "../settings/aggregate.js";

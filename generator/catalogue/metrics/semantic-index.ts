@@ -1,5 +1,5 @@
 import { compareGrains, type Grain, isGrain, isTier, type Tier, TIERS } from "@routewright/runtime/model";
-import type { ModelColumn } from "../../manifest/columns.js";
+import type { ModelColumn } from "../../manifest/model-columns.js";
 import { isObject, textOr } from "../../manifest/json.js";
 import type { Manifest } from "../../manifest/manifest.js";
 import { knownColumns, type Model } from "../../manifest/model.js";

@@ -9,7 +9,7 @@ import {
   type MeasureCondition,
   ownValue,
 } from "@routewright/runtime/model";
-import type { ModelColumn } from "../../manifest/columns.js";
+import type { ModelColumn } from "../../manifest/model-columns.js";
 import {
   described,
   flag,

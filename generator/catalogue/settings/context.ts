@@ -1,4 +1,4 @@
-import type { ModelColumn } from "../../manifest/columns.js";
+import type { ModelColumn } from "../../manifest/model-columns.js";
 import type { JsonObject } from "../../manifest/json.js";
 import type { CatalogueEntry } from "../catalogue.js";
 

@@ -1,4 +1,4 @@
-import type { ModelColumn } from "../../manifest/columns.js";
+import type { ModelColumn } from "../../manifest/model-columns.js";
 import { closest, formatValue } from "../../manifest/strings.js";
 import { isUnordered } from "../column-types/type-facts.js";
 import { invalid, type SettingProblem } from "./setting.js";

@@ -1,6 +1,6 @@
 import { failed, messageOf, type Outcome, succeeded } from "@routewright/runtime/model";
 import { clickhouseIdentifier as identifier } from "../../verify/clickhouse-relations.js";
-import { type ExportPart, pairedColumns } from "../columns.js";
+import { type ExportPart, pairedColumns } from "../paired-columns.js";
 import type { CopiedRelation } from "../copied-relation.js";
 import {
   compressedProblem,

@@ -1,7 +1,7 @@
 import { failed, type Outcome, succeeded } from "@routewright/runtime/model";
 import { sourceTypeOf } from "../../manifest/served-types/read-type.js";
 import { clickhouseIdentifier } from "../../verify/clickhouse-relations.js";
-import type { ColumnSource, ExportColumn } from "../columns.js";
+import type { ColumnSource, ExportColumn } from "../paired-columns.js";
 import type { LogicalType } from "../export-files.js";
 import { folderPattern, folderTextOf, NULL_FOLDER, type PartitionFolder } from "../partition-folders.js";
 import type { ValueCheck } from "../value-check.js";

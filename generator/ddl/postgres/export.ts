@@ -1,5 +1,5 @@
 import { failed, messageOf, type Outcome, succeeded } from "@routewright/runtime/model";
-import { type ColumnSource, type ExportPart, pairedColumns } from "../columns.js";
+import { type ColumnSource, type ExportPart, pairedColumns } from "../paired-columns.js";
 import type { CopiedRelation } from "../copied-relation.js";
 import {
   compressedProblem,

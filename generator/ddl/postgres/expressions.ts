@@ -1,8 +1,8 @@
 import { failed, type Outcome, succeeded } from "@routewright/runtime/model";
 import { sourceTypeOf } from "../../manifest/served-types/read-type.js";
-import { servedType } from "../../manifest/served-types/served-type.js";
+import { typeInCopy } from "../../manifest/served-types/type-in-copy.js";
 import type { SourceType } from "../../manifest/served-types/source-type.js";
-import type { ColumnSource, ExportColumn } from "../columns.js";
+import type { ColumnSource, ExportColumn } from "../paired-columns.js";
 import type { CopiedColumn } from "../copied-relation.js";
 import type { FileColumn, LogicalType } from "../export-files.js";
 import { folderPattern, folderTextOf, NULL_FOLDER, type PartitionFolder } from "../partition-folders.js";
@@ -32,7 +32,7 @@ export interface TextColumn {
 
 /** PostgreSQL's type of a column that the project does not declare. */
 export const undeclaredType = (source: ColumnSource<DuckDbColumn>): string | null =>
-  source.kind === "folder" ? "text" : servedType("duckdb", "postgres", source.column.type, false);
+  source.kind === "folder" ? "text" : typeInCopy("duckdb", "postgres", source.column.type, false);
 
 /** The text of a column of the copy, refused where the export's type could only be converted by guessing. */
 export function textColumn(

@@ -12,7 +12,7 @@ import {
   type ColumnType,
   jsonSchemaOf,
   parseColumnType,
-  servedType,
+  typeInResponse,
   withAcceptedValues,
 } from "../../catalogue/column-types/column-type.js";
 import { exampleOf } from "../../catalogue/column-types/example.js";
@@ -91,7 +91,7 @@ function columnSchema(
 ): JsonRecord {
   const { type, acceptedValues, description = "", example } = column;
   const stored = withAcceptedValues(parseColumnType(type), acceptedValues);
-  const columnType = servedType(stored, column, endpoint);
+  const columnType = typeInResponse(stored, column, endpoint);
   const text = paragraphs(description, guaranteesText(column, endpoint, byModel));
   return {
     ...(jsonSchemaOf(columnType) as JsonRecord),

@@ -10,7 +10,7 @@ import type { Answer, AnsweredRows, QueryResult } from "../response/answer.js";
 import { completed } from "../response/whole-results.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
-import { servedColumns } from "../warehouse/served-columns.js";
+import { servedOf } from "../warehouse/served-columns.js";
 import {
   DatabaseUnreachable,
   QueryAbandoned,
@@ -96,7 +96,7 @@ export async function summarize(
     const { columns } = await gateway.warehouse.columnsOf(asked, version?.id ?? null);
     const query = await prepare(gateway, asked, version);
     if (isHttpError(query)) return query;
-    const dates = servedColumns(columns, query.selection.columns).filter((column) =>
+    const dates = servedOf(columns, query.selection.columns).columns.filter((column) =>
       DATES.has(gateway.warehouse.valuesOf(column)),
     );
     const { count, bounds } = await gateway.warehouse.aggregate(query, contextOf(reader, version), dates);

@@ -21,7 +21,7 @@ interface Operator {
   readonly excludes: "most" | "few" | "most with an upper bound" | "most where true";
 }
 
-/** What an operator means in SQL stands in `where` of each engine (`warehouse/<engine>/filters.ts`). */
+/** What an operator means in SQL stands in the `FilterDialect` of each engine (`<engine>/filters.ts`). */
 export const OPERATORS = {
   "=": {
     value: "typed",

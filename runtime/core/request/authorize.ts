@@ -10,7 +10,7 @@ import {
 } from "../http/headers.js";
 import { type RateLimitStore, secondsLeft } from "./rate-limit/memory-store.js";
 import type { TokenIssuer } from "./bearer-tokens.js";
-import type { Keyring } from "./keyring.js";
+import { type Keyring, hasExpired } from "./keyring.js";
 
 /** What authorization depends on. */
 export interface AccessControl {
@@ -109,9 +109,7 @@ function keyOf(
 ): Result<ApiKey> | Promise<Result<ApiKey>> {
   const key = keys.find(text);
   if (key === null) return tokens?.isToken(text) ? tokens.keyOf(text, audience) : httpError("unknownKey");
-  const { expiresAt } = key;
-  if (expiresAt === null || Date.now() < expiresAt) return key;
-  return httpError("expiredKey", { at: new Date(expiresAt).toISOString() });
+  return hasExpired(key) ? httpError("expiredKey", { at: new Date(key.expiresAt ?? 0).toISOString() }) : key;
 }
 
 /** The keys in `X-API-Key` and `Authorization: Bearer`. Other schemes are not ours. */

@@ -40,6 +40,10 @@ export class Keyring {
   }
 }
 
+export function hasExpired({ expiresAt }: ApiKey): boolean {
+  return expiresAt !== null && expiresAt <= Date.now();
+}
+
 /** SHA-256 without salt: keys are long and random, so a plain digest is enough. */
 export function hashOf(key: string): string {
   return hash("sha256", key, "hex");

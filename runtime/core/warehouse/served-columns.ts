@@ -24,11 +24,6 @@ export function servedOf(existing: ResultColumns, projection: Projection | undef
   return projection === undefined ? new ServedColumns(existing) : projection.for(existing, makeServed);
 }
 
-/** The same as a list. */
-export function servedColumns(existing: ResultColumns, projection: Projection | undefined): ResultColumns {
-  return servedOf(existing, projection).columns;
-}
-
 function makeServed(existing: ResultColumns, declared: readonly Column[]): ServedColumns {
   if (declared.length === 0) return new ServedColumns(existing);
   return new ServedColumns(declared.flatMap((column) => servedColumn(existing, column)));
@@ -66,7 +61,7 @@ export function withNamesOf(query: ResolvedQuery, existing: ResultColumns): Reso
   const { relation, selection } = query;
   const { columns: projection, conditions, sort } = selection;
   const declared = projection?.columns ?? [];
-  const found = servedColumns(existing, projection);
+  const found = servedOf(existing, projection).columns;
   if (found.length < declared.length) requireColumns(relation, existing, declared);
   const isOwn = (name: string): boolean => existing.some((column) => column.name === name);
   if (conditions.every(({ column }) => isOwn(column)) && sort.every(([column]) => isOwn(column)))

@@ -17,7 +17,7 @@ export function missingRelations(
 }
 
 /** The columns that a release's relations lack, as far as they have been looked up, as `path: column`. */
-export function missingColumns({ endpoints }: LoadedRelease, warehouse: Warehouse): readonly string[] {
+export function missingColumnsByPath({ endpoints }: LoadedRelease, warehouse: Warehouse): readonly string[] {
   const missing = [...endpoints.values()].flatMap(({ spec }) =>
     relationsOf(spec).flatMap((relation) => {
       const columns = warehouse.knownColumns(relation);

@@ -1,5 +1,5 @@
 import type { CatalogueEntry } from "../../../generator/catalogue/catalogue.js";
-import type { ColumnGuarantees } from "../../../generator/manifest/columns.js";
+import type { ColumnGuarantees } from "../../../generator/manifest/model-columns.js";
 import { byEngine, engine } from "../../support/engines.js";
 import { feature, type Raw } from "../feature-model.js";
 import { clickhouseTable, translated } from "./clickhouse.js";

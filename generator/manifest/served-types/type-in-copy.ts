@@ -6,7 +6,7 @@ export const ENGINES = ["clickhouse", "postgres"] as const;
 export type ServedEngine = (typeof ENGINES)[number];
 
 /** The type of a column of an adapter's relation in a copy that an engine serves; null for one that has no such type. */
-export function servedType(
+export function typeInCopy(
   adapter: string,
   engine: ServedEngine,
   text: string,
