@@ -27,6 +27,7 @@ export {
 export { ABOUT_SCHEMA, type ApiAbout } from "./core/model/about.js";
 export * from "./core/model/store-address.js";
 export { faintContrast } from "./core/model/accent.js";
+export { endpointTitle } from "./core/model/endpoint-title.js";
 export { groupedBy } from "./core/model/grouped.js";
 export { ownValue } from "./core/model/own-value.js";
 export { digestOf, withOwnDigest } from "./core/model/digest.js";

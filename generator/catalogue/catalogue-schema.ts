@@ -104,6 +104,7 @@ const endpoint: Schema<CatalogueEntry> = record(
     successor: textOrNull,
   },
   {
+    title: text,
     owner: text,
     stability: oneOf(["preview"]),
     synonyms: texts,

@@ -40,6 +40,8 @@ export interface CatalogueEntry extends Endpoint {
   /** Whether the project marks the whole model as private data. */
   readonly private: boolean;
   readonly description: string;
+  /** In words, as the project says it; else pages make one (`endpointTitle`). */
+  readonly title?: string;
   /** Who answers for the model. Not served: it may be a person. */
   readonly owner?: string;
   /** `preview`: its consumers were told that it may change; the gate lets its breaking changes through. */

@@ -133,7 +133,7 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
   const { category, resource, granularity, window, tier } = tags;
   const { methods, legacy, parameters, ...api } = settings.api;
   const { numbers, cursor, filters, fields, rows, former_paths: formerPaths, changes } = settings.routewright;
-  const { stability } = settings.routewright;
+  const { stability, title } = settings.routewright;
   const requiredTier = tier ?? context.defaultTier;
   const { max_age: ownAge = context.publicAge } = settings.routewright;
   // A folder may set it: it counts where every caller gets the same rows.
@@ -153,6 +153,7 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
     hasTierTag: tier !== null,
     private: model.isPrivate,
     description: model.description,
+    ...(title !== undefined && { title }),
     ...(model.owner !== null && { owner: model.owner }),
     ...(stability && { stability }),
     ...(words.length > 0 && { synonyms: words }),

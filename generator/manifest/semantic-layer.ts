@@ -111,6 +111,7 @@ export interface SemanticQuery {
   /** As the manifest has it. */
   readonly json: JsonObject;
   readonly name: string;
+  readonly label: string;
   readonly metrics: readonly string[];
   readonly groupBy: readonly string[];
   readonly filters: readonly string[];

@@ -213,6 +213,7 @@ function queryOf(id: string, json: JsonObject): SemanticQuery {
     node: taggedNode(id, json),
     json,
     name: textOr(json["name"], ""),
+    label: textOr(json["label"], ""),
     metrics: textsOf(parameters["metrics"]),
     groupBy: textsOf(parameters["group_by"]),
     filters: filtersOf(parameters["where"]),

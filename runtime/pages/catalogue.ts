@@ -5,6 +5,7 @@ import type { Endpoint } from "../core/model/endpoint.js";
 import { type Caller, mayCall } from "../core/model/caller.js";
 import { allows, type Tier, TIERS } from "../core/model/tier.js";
 import { type LineageNodes, lineageIn } from "../core/model/lineage-file.js";
+import { endpointTitle } from "../core/model/endpoint-title.js";
 import { ownValue } from "../core/model/own-value.js";
 import { rowOf } from "../core/response/read-rows.js";
 import { BuildRecords } from "../core/warehouse/data-versions.js";
@@ -28,6 +29,7 @@ interface EndpointRecord {
   readonly granularity: string | null;
   readonly window: string | null;
   readonly description: string;
+  readonly title?: string;
   readonly synonyms?: readonly string[];
   readonly stability?: "preview";
   readonly columns: readonly {
@@ -114,18 +116,22 @@ function endpointOf(
   results: BuildRecords,
   row: string | null,
 ): CatalogueEndpoint {
-  const { model, path, tier, methods, legacy, pagination, sort, sortableFields } = endpoint;
+  const { model, path, tier, methods, legacy, pagination, sort, sortableFields, columns } = endpoint;
   const node = record?.uniqueId ?? model;
   const [, , category = "", resource = ""] = path.split("/");
   const build = buildOf(node, results);
-  return {
-    path,
-    model,
-    node,
+  const parts = {
     category: record?.category ?? category,
     resource: record?.resource ?? resource,
     granularity: record?.granularity ?? null,
     window: record?.window ?? null,
+  };
+  return {
+    path,
+    title: endpointTitle({ ...parts, columns, ...(record?.title && { title: record.title }) }),
+    model,
+    node,
+    ...parts,
     tier,
     callable: true,
     description: record?.description ?? "",

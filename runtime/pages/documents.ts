@@ -4,6 +4,7 @@ import { catalogueFor, type CatalogueSource } from "./catalogue.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "./catalogue-body.js";
 import { type Access, mayCall } from "../core/model/caller.js";
 import { atomOf, type Changelog, changelogFor } from "../core/model/changelog.js";
+import { withoutPreamble } from "../core/model/endpoint-title.js";
 import { groupedBy } from "../core/model/grouped.js";
 import { allows, isTier, type Tier } from "../core/model/tier.js";
 import { BufferedResult } from "../core/response/buffered-result.js";
@@ -260,10 +261,11 @@ function measuresText({ of, measures, groups }: NonNullable<CatalogueEndpoint["a
 function llmsText(body: CatalogueBody, server: string): string {
   const sections = [...categoriesOf(body.endpoints).keys()].map((category) => {
     const endpoints = body.endpoints.filter((endpoint) => endpoint.category === category);
-    const links = endpoints.map(({ path, description, aggregate, ...rest }) => {
+    const links = endpoints.map(({ path, title, description, aggregate, ...rest }) => {
       const lock = lockOf(rest, body.tier);
       const measures = aggregate === undefined ? "" : measuresText(aggregate);
-      return `- [${path}](${server}${path}): ${oneLine(description)}${measures}${lock === null ? "" : ` (${lock})`}`;
+      const about = oneLine(withoutPreamble(description));
+      return `- [${oneLine(title)}](${server}${path}): ${about}${measures}${lock === null ? "" : ` (${lock})`}`;
     });
     return `## ${oneLine(category)}\n\n${links.join("\n")}\n`;
   });

@@ -3,6 +3,7 @@ import MiniSearch, { type SearchResult } from "minisearch";
 /** The parts of an endpoint that are searched. */
 export interface Searchable {
   readonly path: string;
+  readonly title: string;
   readonly category: string;
   readonly description: string;
   readonly synonyms: readonly string[];
@@ -28,7 +29,7 @@ const MAX_WORDS = 24;
 const MAX_TERMS = 20;
 
 /** What a match counts, by field: a path of a few words says more than a description of many. */
-const BOOST = { path: 4, synonyms: 4, columns: 1.5, category: 1.5, description: 1 };
+const BOOST = { path: 4, title: 2, synonyms: 4, columns: 1.5, category: 1.5, description: 1 };
 
 /** Results of a search, best first. */
 export interface Found {
@@ -39,7 +40,7 @@ export interface Found {
 }
 
 /**
- * Ranks endpoints by the words of a query, as MiniSearch does (BM25): in paths, synonyms, columns, categories and
+ * Ranks endpoints by the words of a query, as MiniSearch does (BM25): in paths, titles, synonyms, columns, categories and
  * descriptions. Words are compared by their stems, with one wrong letter in long ones; a word also stands for longer ones that begin
  * with it and, where none does, for those that contain it. `prepare` indexes ahead of the first search.
  */
@@ -104,7 +105,7 @@ export class Search {
 }
 
 function documentOf(endpoint: Searchable, id: number) {
-  const { path, category, description, synonyms, columns, parameters, aggregate } = endpoint;
+  const { path, title, category, description, synonyms, columns, parameters, aggregate } = endpoint;
   const measures =
     aggregate?.measures.flatMap((each) => [each.name, each.label ?? "", each.description]) ?? [];
   const groups = aggregate?.groups.map(({ name }) => name) ?? [];
@@ -112,6 +113,7 @@ function documentOf(endpoint: Searchable, id: number) {
   return {
     id,
     path: path.split("/").slice(3).join(" "),
+    title,
     category,
     synonyms: synonyms.join(" "),
     columns: [...names, ...measures, ...groups, ...(parameters ?? []).map(({ name }) => name)].join(" "),

@@ -315,7 +315,7 @@ it("/llms.txt names every endpoint, and says which need a key", async () => {
   const text = await response.text();
   expect(response.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
   expect(text).toMatch(/^# .+\n\n> /);
-  expect(text.match(/^- \[\/v1\//gm)).toHaveLength(28);
-  expect(text).toContain("- [/v1/bridges/volume/daily](/v1/bridges/volume/daily): Volume over all");
+  expect(text.match(/^- \[.+\]\(\/v1\//gm)).toHaveLength(28);
+  expect(text).toContain("- [Volume per day, USD](/v1/bridges/volume/daily): Volume over all");
   expect(text).toMatch(/\/v1\/cards\/payers\/rolling_180d\): .* \(needs Premium\)/);
 });

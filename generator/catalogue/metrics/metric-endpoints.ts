@@ -10,7 +10,16 @@ import { isPublished } from "../../manifest/publishing.js";
 import { readTags } from "../tags.js";
 import { AggregateParts, NotCompiled } from "./aggregate-parts.js";
 import type { DescribedMeasure } from "./metric-columns.js";
-import { entryOf, type Made, measureOf, notCompiled, skip, strictest, type Tagged } from "./metric-entry.js";
+import {
+  entryOf,
+  type Made,
+  measureOf,
+  notCompiled,
+  skip,
+  strictest,
+  type Tagged,
+  titleOf,
+} from "./metric-entry.js";
 import { MetricGroups } from "./metric-groups.js";
 import { unreadSettings } from "./metric-settings.js";
 import { MetricTrees } from "./metric-tree.js";
@@ -99,10 +108,12 @@ function endpointOf(index: SemanticIndex, context: Context, group: readonly Tagg
   const tier = strictest(kept.map(({ tags }) => tags.tier ?? context.defaultTier));
   const synonyms = [...new Set(kept.flatMap(({ node }) => textsOf(node.routewright["synonyms"])))];
   const description = kept.map(({ of, node }) => node.description || of.label || of.name).join("\n\n");
+  // Of several metrics none names all.
+  const title = titleOf(first.node, kept.length === 1 ? first.of.label : "");
   const entry = entryOf(
     index,
     context,
-    { node: first.node, tags: first.tags, tier, description, synonyms },
+    { node: first.node, tags: first.tags, tier, description, synonyms, ...title },
     { parts, measures: compiled },
   );
   return { entries: [entry], skipped };

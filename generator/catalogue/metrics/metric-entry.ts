@@ -12,6 +12,7 @@ import {
   type Tier,
   TIERS,
 } from "@routewright/runtime/model";
+import { textOr } from "../../manifest/json.js";
 import type { Model } from "../../manifest/model.js";
 import type { SemanticMetric } from "../../manifest/semantic-layer.js";
 import { type CatalogueEntry, complaint, type Problem, type Skipped } from "../catalogue.js";
@@ -69,6 +70,13 @@ export function measureOf(
   };
 }
 
+/** The title that a node says: its setting, else dbt's label where it is more than the name. */
+export function titleOf(node: Model, label: string): { readonly title?: string } {
+  const own = textOr(node.routewright["title"], "").trim();
+  const title = own || (label === node.name ? "" : label.trim());
+  return title === "" ? {} : { title };
+}
+
 export const strictest = (tiers: readonly Tier[]): Tier =>
   tiers.toSorted((a, b) => TIERS.indexOf(b) - TIERS.indexOf(a))[0] ?? "tier3";
 
@@ -77,6 +85,8 @@ export interface TaggedNode {
   readonly tags: ModelTags;
   readonly tier: Tier;
   readonly description: string;
+  /** In words; absent where neither `meta.routewright.title` nor dbt's `label` says it. */
+  readonly title?: string;
   /** Other words by which a search finds it. */
   readonly synonyms: readonly string[];
 }
@@ -93,7 +103,7 @@ export function entryOf(
   named: TaggedNode,
   { parts, measures, saved }: Content,
 ): CatalogueEntry {
-  const { node, tags, description, synonyms } = named;
+  const { node, tags, description, title, synonyms } = named;
   const readsSpines = measures.some(({ metric }) => needsSpine(metric));
   const made = parts.parts(readsSpines);
   const types = declaredTypes(index, measures, index.manifest.adapter === "clickhouse");
@@ -129,6 +139,7 @@ export function entryOf(
     hasTierTag: tags.tier !== null,
     private: false,
     description,
+    ...(title !== undefined && { title }),
     ...(synonyms.length > 0 && { synonyms }),
     relation: made.relations[0]?.relation ?? ["", ""],
     columns: [],

@@ -13,7 +13,7 @@ import type { SemanticQuery } from "../../manifest/semantic-layer.js";
 import type { Context } from "../endpoint.js";
 import { AggregateParts, NotCompiled } from "./aggregate-parts.js";
 import type { DescribedMeasure } from "./metric-columns.js";
-import { entryOf, type Made, measureOf, notCompiled, type Tagged } from "./metric-entry.js";
+import { entryOf, type Made, measureOf, notCompiled, type Tagged, titleOf } from "./metric-entry.js";
 import { MetricGroups } from "./metric-groups.js";
 import { MetricTrees } from "./metric-tree.js";
 import type { SemanticIndex } from "./semantic-index.js";
@@ -52,7 +52,12 @@ export function savedEndpoint(
     const synonyms = textsOf(node.routewright["synonyms"]);
     return {
       entries: [
-        entryOf(index, context, { node, tags, tier, description, synonyms }, { parts, measures, saved }),
+        entryOf(
+          index,
+          context,
+          { node, tags, tier, description, synonyms, ...titleOf(node, of.label) },
+          { parts, measures, saved },
+        ),
       ],
       skipped: [],
     };

@@ -188,6 +188,20 @@ const synonyms: Setting<readonly string[], readonly string[], unknown> = {
   read: (value = []) => reading([], () => value.filter((word) => word !== undefined)),
 };
 
+/** The title of the endpoint in words. */
+const title: Setting<string, string | undefined, unknown> = {
+  isAdvisory: true,
+  schema: {
+    ...described(
+      "the title of the endpoint in words, as pages, searches and OpenAPI have it; else it is made of the name",
+      text,
+    ),
+    [NOUN]: "a title",
+    [HINT]: "Write a few words: `title: Bridge volume per day, USD`.",
+  },
+  read: (value = "") => reading([], () => value.trim() || undefined),
+};
+
 const TIMEZONE_HINT = "Use a name of the IANA database, such as `Europe/Berlin` or `UTC`.";
 
 /** The zone of timestamps without one. */
@@ -251,6 +265,7 @@ export const META_ROUTEWRIGHT = {
     stability,
     synonyms,
     timezone,
+    title,
     undeclared,
   },
   column: { example, numbers: columnNumbers, synonyms, timezone },

@@ -1,7 +1,7 @@
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import { isZoneless, parseColumnType } from "../../catalogue/column-types/column-type.js";
 import { isPlainText } from "../../catalogue/column-types/json-type.js";
-import { type Column, PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
+import { type Column, endpointTitle, PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
 import { list, sentence, type Sentence } from "../../manifest/strings.js";
 import { type Check, type CheckId, type Violation, violation } from "../finding.js";
 
@@ -142,6 +142,15 @@ export const documentationRules = {
       "$.columns",
       sentence`The relation has columns that are not declared, and so not served: ${list(model.undeclared.map(({ name }) => name))}.`,
       sentence`To serve them, add to its \`columns:\` in schema.yml ${list(items)}. To keep them back, turn the rule off for this model.`,
+    );
+  },
+  /** A node that says no title; `lint` offers the one that pages make. */
+  "missing-title": ({ endpoint }) => {
+    if (endpoint.title !== undefined) return [];
+    return violation(
+      "$.config.meta.routewright.title",
+      sentence`The endpoint has no title: pages call it ${endpointTitle(endpoint)}.`,
+      "Write what it shows in `meta.routewright.title`: the subject, the grain, the unit.",
     );
   },
   /** A model without `meta.owner` and group. */

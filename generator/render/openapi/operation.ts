@@ -1,5 +1,6 @@
 import {
   atFormerPath,
+  endpointTitle,
   type FormerPath,
   type HttpMethod,
   type Json,
@@ -40,7 +41,7 @@ function dataOperation(
   return operationObject({
     operationId: operationIdOf(method, endpoint.path),
     tags: [entry.category],
-    summary: titleOf(entry) + (method === "POST" ? " (POST)" : ""),
+    summary: endpointTitle(entry) + (method === "POST" ? " (POST)" : ""),
     description: descriptionOf(endpoint, former),
     deprecated: former !== undefined || endpoint.deprecationDate !== null,
     extensions: {
@@ -89,15 +90,6 @@ export function securityOf(tier: Tier): Json {
 
 const KEY = [{ ApiKeyAuth: [] }];
 const KEY_OR_NONE = [{}, { ApiKeyAuth: [] }];
-
-/** A readable title: `Netflow per token, last 7d`. */
-function titleOf({ resource, granularity, window }: CatalogueEntry): string {
-  const parts = [resource, granularity, window === granularity ? null : window].filter(
-    (part) => part !== null,
-  );
-  const title = parts.map((part) => part.replace(/[_.-]+/g, " ").trim()).join(", ");
-  return title.charAt(0).toUpperCase() + title.slice(1);
-}
 
 /** The model's description, then the endpoint's rules. */
 function descriptionOf(entry: CatalogueEntry, former?: FormerPath): string {

@@ -72,6 +72,7 @@ export const CATALOGUE_SCHEMA = openRecord({
       openRecord(
         {
           path: text,
+          title: described("In words.", text),
           model: described("The dbt model.", text),
           node: described("The model's `id` in `lineage`.", text),
           category: text,

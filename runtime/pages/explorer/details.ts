@@ -60,7 +60,7 @@ export class EndpointDetails {
     const graph = lineage === null ? null : lineageGraph(endpoint.node, lineage);
     this.element = el(
       "article",
-      { "aria-labelledby": "endpoint-path" },
+      { "aria-labelledby": "endpoint-title" },
       ...overview(endpoint),
       endpoint.callable
         ? el(

@@ -24,7 +24,7 @@ async function show(): Promise<void> {
   const source = `${BASE}/explore${writeState({ ...state, view: "chart" })}`;
   const draw = (): void =>
     root.replaceChildren(
-      el("h1", endpoint.path),
+      el("h1", endpoint.title),
       plotOf(plan, columns, notes).element,
       el(
         "p.note",

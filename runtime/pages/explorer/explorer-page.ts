@@ -51,7 +51,7 @@ function change(changes: Partial<State>): void {
   history[isStep ? "pushState" : "replaceState"](null, "", writeState(state));
   whenLoaded(() => {
     render(state);
-    if (state.endpoint !== before.endpoint) document.getElementById("endpoint-path")?.focus();
+    if (state.endpoint !== before.endpoint) document.getElementById("endpoint-title")?.focus();
     // The buttons of the start panel are made anew.
     else if (document.activeElement === document.body) document.getElementById("start")?.focus();
   });
@@ -117,7 +117,7 @@ function scrollToTop(panel: Element | null): void {
 function missing(path: string): HTMLElement {
   return el(
     "div.welcome",
-    el("h2", { id: "endpoint-path", tabindex: -1 }, path),
+    el("h2", { id: "endpoint-title", tabindex: -1 }, path),
     el("p", "There is no such endpoint, or it needs a key of a higher tier."),
     ...similarTo(path),
   );

@@ -1,12 +1,10 @@
 import { type CatalogueBody, type CatalogueEndpoint, lockOf } from "../catalogue-body.js";
+import { withoutPreamble } from "../../core/model/endpoint-title.js";
 import { groupedBy } from "../../core/model/grouped.js";
 import { TIER_NAMES, TIERS, type Tier } from "../../core/model/tier.js";
 import { Search } from "../search.js";
 import { breakable, count, el, select } from "./dom.js";
 import { NO_REQUEST, type State } from "./state.js";
-
-/** Endpoints that are listed; a search or a filter finds the others. */
-const MAX_LISTED = 500;
 
 /** The list of endpoints with its search and filters. */
 export class EndpointList {
@@ -69,14 +67,11 @@ export class EndpointList {
           (state.category === "" || category === state.category) &&
           (state.tier === "" || tier === state.tier),
       );
-    const notes = [
-      count(this.#found.length, "endpoint"),
-      complete === 0 && "none has every word",
-      this.#found.length > MAX_LISTED && `the first ${String(MAX_LISTED)} are listed`,
-    ].filter((note) => note !== false);
+    const notes = [count(this.#found.length, "endpoint"), complete === 0 && "none has every word"].filter(
+      (note) => note !== false,
+    );
     this.#status.textContent = this.#found.length === 0 ? "No endpoint matches." : notes.join(": ");
-    const listed = this.#found.slice(0, MAX_LISTED);
-    this.#rows.replaceChildren(...this.#groups(listed));
+    this.#rows.replaceChildren(...this.#groups(this.#found));
     this.#makeTabStop(this.#rows.querySelector("[aria-current]") ?? this.#rows.querySelector("a, .group"));
   }
 
@@ -207,6 +202,7 @@ export class EndpointList {
 
   #row({
     path,
+    title,
     description,
     columns,
     tier,
@@ -215,6 +211,7 @@ export class EndpointList {
     stability,
   }: CatalogueEndpoint): HTMLAnchorElement {
     const lock = lockOf({ callable, tier }, this.#body.tier);
+    const about = withoutPreamble(description);
     // Below its category's name a path needs no category.
     const name = path.split("/").slice(this.#state.search === "" ? 3 : 2);
     return el(
@@ -230,6 +227,7 @@ export class EndpointList {
           this.#change({ endpoint: path, ...NO_REQUEST });
         },
       },
+      el("span.title", title),
       el("span.path", ...breakable(name.join("/"))),
       el(
         "span.about",
@@ -238,8 +236,8 @@ export class EndpointList {
         deprecation_date !== null && "Deprecated. ",
         // Where words do not tell endpoints apart, columns do.
         this.#repeated.has(description) && columns.length > 0
-          ? `${columns.map(({ name }) => name).join(", ")}${description === "" ? "" : `: ${description}`}`
-          : description,
+          ? `${columns.map(({ name }) => name).join(", ")}${about === "" ? "" : `: ${about}`}`
+          : about,
       ),
     );
   }

@@ -1,3 +1,4 @@
+import { withoutPreamble } from "../../core/model/endpoint-title.js";
 import { TIER_NAMES } from "../../core/model/tier.js";
 import type { CatalogueEndpoint, TestSummary } from "../catalogue-body.js";
 import { breakable, type Child, count, el, prose, time } from "./dom.js";
@@ -7,14 +8,14 @@ import { typeInWords } from "./values.js";
 export function overview(endpoint: CatalogueEndpoint): readonly Child[] {
   return [
     heading(endpoint),
-    el("p.description", ...prose(endpoint.description || "No description.")),
+    el("p.description", ...prose(withoutPreamble(endpoint.description) || "No description.")),
     endpoint.stability === "preview" && el("p.warning", "Preview: it may change without notice."),
     deprecation(endpoint),
     ...(endpoint.former_paths ?? []).map(formerPath),
   ];
 }
 
-function heading({ path, methods, tier, model, stability }: CatalogueEndpoint): HTMLElement {
+function heading({ path, title, methods, tier, model, stability }: CatalogueEndpoint): HTMLElement {
   return el(
     "header",
     el(
@@ -23,8 +24,8 @@ function heading({ path, methods, tier, model, stability }: CatalogueEndpoint): 
       el(`span.badge.${tier}`, `${TIER_NAMES[tier]} (${tier})`),
       stability === "preview" && el("span.badge.preview", "preview"),
     ),
-    el("h2", { id: "endpoint-path", tabindex: -1 }, ...breakable(path)),
-    el("p.model", `dbt model ${model}`),
+    el("h2", { id: "endpoint-title", tabindex: -1 }, title),
+    el("p.model", el("code.path", ...breakable(path)), ` · dbt model ${model}`),
   );
 }
 

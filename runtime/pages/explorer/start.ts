@@ -177,11 +177,6 @@ function whenVisible(element: Element, run: () => Promise<void>): void {
   observer.observe(element);
 }
 
-/** `volume / last_7d`: what a path says behind its category. */
-function labelOf({ path }: CatalogueEndpoint): string {
-  return path.split("/").slice(3).join(" / ").replaceAll("_", " ");
-}
-
 function figureView(
   { endpoint, column, value, at, series }: LiveFigure,
   change: (changes: Partial<State>) => void,
@@ -196,7 +191,7 @@ function figureView(
         change({ endpoint: endpoint.path, ...NO_REQUEST });
       },
     },
-    labelOf(endpoint),
+    endpoint.title,
   );
   const exact = value.toLocaleString("en", { maximumFractionDigits: 20 });
   const number = el("strong.number", { title: exact }, shortNumber(value, { maximumFractionDigits: 1 }));

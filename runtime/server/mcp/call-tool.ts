@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { isHttpError } from "../../core/model/errors.js";
+import { withoutPreamble } from "../../core/model/endpoint-title.js";
 import type { ServedEndpoint } from "../../core/model/served-endpoint.js";
 import { linesOf, type ReadRow, rowOf } from "../../core/response/read-rows.js";
 import { columnValues } from "../../core/handler/list-values.js";
@@ -56,9 +57,10 @@ async function searchEndpoints(tool: ToolRequest, args: Arguments): Promise<Call
   const found = all.filter((each) => category === undefined || each.category === category);
   const endpoints = found
     .slice(offset, offset + limit)
-    .map(({ path, description, columns, tier, aggregate }) => ({
+    .map(({ path, title, description, columns, tier, aggregate }) => ({
       path,
-      description,
+      title,
+      description: withoutPreamble(description),
       tier,
       columns: columns.map(({ name }) => name),
       ...(aggregate && { [aggregate.of]: aggregate.measures.map(({ name }) => name) }),

@@ -52,7 +52,7 @@ describe.skipIf(!needs("chromium"))("/explore", () => {
     await page.getByRole("searchbox").press("ArrowDown");
     // The head of the next category lies between.
     for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
-    await page.getByRole("heading", { name: "/v1/shop/sales/daily" }).waitFor();
+    await page.getByRole("heading", { name: "Sales per day" }).waitFor();
     await expect.poll(() => rows(page).count()).toBe(30);
     expect(await rows(page).first().innerText()).toBe("2026-01-01\tnorth\t10.5\t9007199254740993");
     expect(await page.locator("dl.facts").innerText()).toMatch(/Last build\s+1 minute ago, 300 rows/);
@@ -341,7 +341,7 @@ describe.skipIf(!needs("chromium"))("/explore", () => {
     const { page } = await open("/explore");
     await page.setViewportSize({ width: 390, height: 500 });
     await page.locator(".rows").getByText("sales/daily").click();
-    await page.getByRole("heading", { name: "/v1/shop/sales/daily" }).waitFor();
+    await page.getByRole("heading", { name: "Sales per day" }).waitFor();
     expect(await page.getByRole("searchbox").isVisible()).toBe(false);
     await rows(page).first().waitFor();
     // The form is one line above the rows, until it is opened.

@@ -42,9 +42,9 @@ export function randomTables(count: number): readonly RandomTable[] {
       return [name, "text", `${total} '${name} ' || (g / ${String(i + 1)} % ${String(values)}) END`];
     });
     const all: readonly [Column, ...Column[]] = [
-      ["value", "bigint", "(g * 7919) % 100003"],
-      ["volume_usd", "double precision", "((g * 7919) % 100003) / 7.0::float8"],
-      ["amount", "numeric(18,2)", "(((g * 104729) % 999983) / 100.0)::numeric(18,2)"],
+      ["value", "bigint", "(g::bigint * 7919) % 100003"],
+      ["volume_usd", "double precision", "((g::bigint * 7919) % 100003) / 7.0::float8"],
+      ["amount", "numeric(18,2)", "(((g::bigint * 104729) % 999983) / 100.0)::numeric(18,2)"],
       ["price", "numeric", "CASE WHEN g % 5 = 0 THEN NULL ELSE 1 + (g % 89) / 10.0 END"],
       ["share_pct", "double precision", "(g % 101)::float8"],
       ["netflow", "double precision", "sin(g) * 1000"],

@@ -11,7 +11,16 @@ const starter = JSON.parse(
 };
 
 function endpoint(path: string, more: Partial<Searchable> = {}): Searchable {
-  return { path, category: "shop", description: "", synonyms: [], columns: [], parameters: null, ...more };
+  return {
+    path,
+    title: "",
+    category: "shop",
+    description: "",
+    synonyms: [],
+    columns: [],
+    parameters: null,
+    ...more,
+  };
 }
 
 function pathsFor(endpoints: readonly Searchable[], query: string, search = new Search(endpoints)) {

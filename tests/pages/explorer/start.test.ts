@@ -82,14 +82,14 @@ describe.skipIf(!needs("chromium"))("the first page of /explore", () => {
     await card(page, "shop").locator("svg").waitFor();
     expect(await wordsOf(page, "shop")).toEqual([
       ...["shop", "1 endpoint", "Tills, by day.", "Built 2 hours ago"],
-      ...["99K", "amount, 2026-04-10 · sales / daily"],
+      ...["99K", "amount, 2026-04-10 · Sales per day"],
     ]);
     expect(await card(page, "shop").locator(".number").getAttribute("title")).toBe("99,049.5");
     const points = await card(page, "shop").locator("polyline").getAttribute("points");
     expect(points?.split(" ")).toHaveLength(60);
     await card(page, "warehouse").getByText("1.2M").waitFor();
     expect(await wordsOf(page, "warehouse")).toEqual([
-      ...["warehouse", "1 endpoint", "stock", "1.2M", "pieces, 2026-02-01 · stock"],
+      ...["warehouse", "1 endpoint", "stock", "1.2M", "pieces, 2026-02-01 · Stock"],
     ]);
     expect(await wordsOf(page, "staff")).toEqual(["staff", "1 endpoint", "wages", "Needs Premium."]);
     await expectAccessible(page);
@@ -149,7 +149,7 @@ describe.skipIf(!needs("chromium"))("the first page of /explore", () => {
     const row = await page.locator(".rows a").first().boundingBox();
     expect(row && row.y < 600).toBe(true);
     await page.locator(".rows a").first().click();
-    await page.getByRole("heading", { name: "/v1/staff/wages" }).waitFor();
+    await page.getByRole("heading", { name: "Wages", level: 2 }).waitFor();
     await page.getByRole("button", { name: "All endpoints" }).click();
     await page.keyboard.press("/");
     expect(await page.evaluate("document.activeElement.type")).toBe("search");

@@ -103,6 +103,7 @@ describe("an MCP client", () => {
       endpoints: [
         {
           path: SALES,
+          title: "Sales",
           description: "Sales of each shop by day.",
           tier: "tier0",
           columns: ["day", "shop", "huge"],

@@ -171,7 +171,7 @@ describe("one tool asks for metrics", () => {
 
 it("llms.txt lists metrics, groups and grains", async () => {
   const text = await (await fetch(`${url}/llms.txt`, { headers: { "X-API-Key": "sk_live_acme" } })).text();
-  const line = text.split("\n").find((each) => each.includes(`[${REVENUE}]`));
+  const line = text.split("\n").find((each) => each.includes(`](${REVENUE})`));
   expect(line).toContain(
     "[metrics=payment_count,revenue; group_by: metric_time (day, week, month, quarter, year), payment__token, payment__paid_on (day, week, month, quarter, year), customer__region]",
   );
