@@ -125,7 +125,10 @@ export const CHECKS = {
     "The catalog has them, and rows come without them until they are declared.",
   ),
   "missing-owner": off("No owner", "Nobody is named who answers for the endpoint."),
-  "missing-title": off("No title", "Pages and searches make one of the name, which may not say what it shows."),
+  "missing-title": off(
+    "No title",
+    "Pages and searches make one of the name, which may not say what it shows.",
+  ),
   "undescribed-parameter": warning("Parameter without a description", "Callers see its name and type only."),
   "missing-description": warning(
     "Model or columns without a description",

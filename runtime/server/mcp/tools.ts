@@ -80,7 +80,9 @@ export const TOOLS = [
     openRecord(
       {
         found: count,
-        endpoints: listOf(openRecord({ path: text, title: text, columns: texts }, { description: text, tier: text })),
+        endpoints: listOf(
+          openRecord({ path: text, title: text, columns: texts }, { description: text, tier: text }),
+        ),
       },
       {
         locked: described(
