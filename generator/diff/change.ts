@@ -58,20 +58,12 @@ export interface ChangeUsage {
   readonly rest?: number;
 }
 
-/** Who sends some requests. */
-export interface Callers {
-  readonly requests: number;
-  /** Ids of keys; `none` for callers without a key, `*` for those beyond the 50 of a shape. */
-  readonly keys: readonly string[];
-  readonly organizations: readonly string[];
-  /** In UTC, as `2026-01-31T12:00:00Z`. */
-  readonly lastSeen: string;
-}
-
-/** A shape of requests that a change hits. */
-export interface HitShape extends Callers {
+/** A shape of requests that a change hits; `usage.shapes` of the report says who sends it. */
+export interface HitShape {
+  readonly route: string;
   /** Method, format and tier, then parameters, without values. */
   readonly shape: string;
+  readonly requests: number;
 }
 
 /** Whether a change opens data or makes working calls fail. */

@@ -1,46 +1,37 @@
 import { type Aggregate, groupedBy, servedPaths } from "@routewright/runtime/model";
-import type { RecordedUsage, ShapeUsage } from "@routewright/runtime/server";
+import type { RouteUsage, ShapeUsage } from "@routewright/runtime/server";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { byText } from "../manifest/strings.js";
-import type { Callers, Change } from "./change.js";
+import type { Change } from "./change.js";
 import { hitsOf, type KeyUsage, SHAPE_OUTCOMES, type ShapeOutcome, outcomeOf } from "./hits.js";
 
-/** A shape of requests to a route, and who sends it. */
-export interface RecordedShape extends Callers {
-  readonly route: string;
-  readonly shape: string;
-  /** Its names, as usage counts those of requests. */
+/** A shape of requests to a route, who sends it, and its names as usage counts those of requests. */
+export interface RecordedShape extends ShapeUsage {
+  readonly organizations: readonly string[];
   readonly usage: KeyUsage;
 }
 
 /** The shapes that servers kept, by route. */
 export function recordedShapes(
   { entries }: Catalogue,
-  shapes: NonNullable<RecordedUsage["shapes"]>,
+  shapes: readonly ShapeUsage[],
+  lines: readonly RouteUsage[],
 ): ReadonlyMap<string, readonly RecordedShape[]> {
+  const orgs = new Map(lines.flatMap(({ key, org }) => (org === "" ? [] : [[key, org] as const])));
   const aggregates = new Map(
     entries.flatMap((entry) => servedPaths(entry).map((path) => [path, entry.aggregate] as const)),
   );
-  return new Map(
-    [...groupedBy(shapes, ({ route }) => route)].map(([route, lines]) => [
-      route,
-      [...groupedBy(lines, ({ shape }) => shape)].map(([shape, own]): RecordedShape => {
-        const callers = callersOf(own);
-        const usage = usageOfShape(shape, callers.requests, aggregates.get(route));
-        return { route, shape, usage, ...callers };
-      }),
-    ]),
-  );
+  const parsed = shapes.map((one) => ({
+    ...one,
+    organizations: distinctNames(one.keys.map((key) => orgs.get(key) ?? "")),
+    usage: usageOfShape(one.shape, one.requests, aggregates.get(one.route)),
+  }));
+  return groupedBy(parsed, ({ route }) => route);
 }
 
-function callersOf(lines: readonly ShapeUsage[]): Callers {
-  const distinct = (names: readonly string[]): readonly string[] => [...new Set(names)].sort();
-  return {
-    keys: distinct(lines.map(({ key }) => key)),
-    organizations: distinct(lines.map(({ org }) => org)).filter((org) => org !== ""),
-    requests: lines.reduce((sum, { requests }) => sum + requests, 0),
-    lastSeen: lines.map(({ lastSeen }) => lastSeen).reduce((a, b) => (a > b ? a : b)),
-  };
+/** Names in order, each once, without an empty one. */
+export function distinctNames(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].filter((name) => name !== "").sort();
 }
 
 /** Who groups and names no measure asks for all. */

@@ -1,6 +1,6 @@
 import { failed, groupedBy, type Outcome, servedPaths, succeeded } from "@routewright/runtime/model";
 import type { Catalogue } from "../catalogue/catalogue.js";
-import type { RecordedUsage, RouteUsage } from "@routewright/runtime/server";
+import type { RecordedUsage, RouteUsage, ShapeUsage } from "@routewright/runtime/server";
 import { listOf, number, openRecord, text, textOrNull, type ValueOf } from "@routewright/runtime/model";
 import { schemaErrorOf, validatorOf } from "../manifest/schema-errors.js";
 import { parseJson } from "../manifest/manifest.js";
@@ -8,7 +8,13 @@ import { byText } from "../manifest/strings.js";
 import { readSource } from "../artifacts/source.js";
 import { type Change, type ChangeUsage, inOrder } from "./change.js";
 import { hitsOf, type KeyUsage, outcomeOf } from "./hits.js";
-import { type JudgedShape, judgeShapes, type RecordedShape, recordedShapes } from "./recorded-shapes.js";
+import {
+  distinctNames,
+  type JudgedShape,
+  judgeShapes,
+  type RecordedShape,
+  recordedShapes,
+} from "./recorded-shapes.js";
 
 /** Days that decide whether anybody uses something, if `--usage-days` does not say so: the full ones before today, in UTC. */
 export const USAGE_DAYS = 30;
@@ -51,14 +57,20 @@ function usageIn(all: readonly UsageFileLine[], routes: ReadonlySet<string>, sin
     .map(({ day }) => day);
   const own = recent.filter(({ route }) => routes.has(route));
   const lines = own.filter(({ shape }) => shape === undefined);
-  const shapes = own.flatMap(({ shape, lastSeen = "", ...line }) =>
-    shape === undefined ? [] : [{ ...line, shape, lastSeen }],
-  );
-  if (shapes.length === 0) return { lines, recordedDays };
-  const rest = new Map<string, number>();
-  for (const { route, shape, requests, succeeded: count = 0 } of own)
-    rest.set(route, (rest.get(route) ?? 0) + (shape === undefined ? count : -requests));
-  return { lines, recordedDays, shapes, rest };
+  const shapes = shapesIn(own);
+  return { lines, recordedDays, ...(shapes.length > 0 && { shapes }) };
+}
+
+/** The lines of all days and keys of a shape as one. */
+function shapesIn(lines: readonly UsageFileLine[]): readonly ShapeUsage[] {
+  const formed = lines.filter(({ shape }) => shape !== undefined);
+  return [...groupedBy(formed, ({ route, shape = "" }) => `${route} ${shape}`).values()].map((own) => ({
+    route: own[0]?.route ?? "",
+    shape: own[0]?.shape ?? "",
+    requests: own.reduce((sum, { requests }) => sum + requests, 0),
+    keys: distinctNames(own.map(({ key }) => key)),
+    lastSeen: own.map(({ lastSeen = "" }) => lastSeen).reduce((a, b) => (a > b ? a : b)),
+  }));
 }
 
 /** The first of the days, as `2026-01-31`. */
@@ -113,14 +125,15 @@ export function withUsage(
   recorded: RecordedUsage,
   { today, days }: { readonly today: string; readonly days: number },
 ): UsageVerdict {
-  const { lines, recordedDays, shapes, rest = new Map<string, number>() } = recorded;
+  const { lines, recordedDays, shapes } = recorded;
   const known = new Set(recordedDays);
   const asked = Array.from({ length: days }, (_, i) => daysBefore(today, i + 1));
   const period = { days, recordedDays: asked.filter((day) => known.has(day)).length };
   const pathsOf = pathsHit(base);
   const byRoute = groupedBy(lines, ({ route }) => route);
-  const shapesOf = shapes && recordedShapes(base, shapes);
-  const restOf = (paths: readonly string[]): number =>
+  const shapesOf = shapes && recordedShapes(base, shapes, lines);
+  const rest = restOf(lines, shapes ?? []);
+  const restAt = (paths: readonly string[]): number =>
     paths.reduce((sum, path) => sum + Math.max(0, rest.get(path) ?? 0), 0);
   const used = changes.map((change) => {
     if (change.severity !== "breaking") return change;
@@ -128,11 +141,19 @@ export function withUsage(
     const usage = usageOf(change, keysIn(paths.flatMap((path) => byRoute.get(path) ?? [])), period);
     if (shapesOf === undefined) return { ...change, usage };
     const own = paths.flatMap((path) => shapesOf.get(path) ?? []);
-    return { ...change, usage: usageByShapes(change, usage, own, restOf(paths)) };
+    return { ...change, usage: usageByShapes(change, usage, own, restAt(paths)) };
   });
   if (shapesOf === undefined) return { changes: used };
   const judged = judgeShapes(changes, shapesOf, pathsOf);
-  return { changes: used, shapes: { ...period, shapes: judged, rest: restOf([...rest.keys()]) } };
+  return { changes: used, shapes: { ...period, shapes: judged, rest: restAt([...rest.keys()]) } };
+}
+
+/** By route: of the requests that succeeded those without a shape. */
+function restOf(lines: readonly RouteUsage[], shapes: readonly ShapeUsage[]): ReadonlyMap<string, number> {
+  const rest = new Map<string, number>();
+  for (const { route, succeeded } of lines) rest.set(route, (rest.get(route) ?? 0) + (succeeded ?? 0));
+  for (const { route, requests } of shapes) rest.set(route, (rest.get(route) ?? 0) - requests);
+  return rest;
 }
 
 function keysIn(lines: readonly RouteUsage[]): ReadonlyMap<string, KeyUsage> {
@@ -158,16 +179,13 @@ function usageByShapes(
     .filter(({ usage }) => hitsOf(change, usage) > 0)
     .sort((a, b) => b.requests - a.requests || byText(a.shape, b.shape));
   const isComplete = rest === 0 && counted.recordedDays === counted.days;
-  const distinct = (names: readonly string[]): readonly string[] => [...new Set(names)].sort();
   return {
     ...counted,
     state: hit.length > 0 ? "used" : isComplete ? "unused" : "unknown",
-    keys: distinct(hit.flatMap(({ keys }) => keys)),
-    organizations: distinct(hit.flatMap(({ organizations }) => organizations)),
+    keys: distinctNames(hit.flatMap(({ keys }) => keys)),
+    organizations: distinctNames(hit.flatMap(({ organizations }) => organizations)),
     requests: hit.reduce((sum, { requests }) => sum + requests, 0),
-    shapes: hit.map(({ shape, requests, keys, organizations, lastSeen }) => ({
-      ...{ shape, requests, keys, organizations, lastSeen },
-    })),
+    shapes: hit.map(({ route, shape, requests }) => ({ route, shape, requests })),
     rest,
   };
 }

@@ -125,6 +125,14 @@ type Model = Readonly<Record<string, unknown>> & { readonly name: string };
 /** Writes `manifest.json` with these models into a folder and generates its API there. */
 export async function generateApi(folder: string, models: readonly Model[], adapter_type = "postgres") {
   mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "manifest.json"), manifestText(models, adapter_type));
+  const args = [ROUTEWRIGHT, "generate", "--manifest", "manifest.json"];
+  await timeProgram({ name: "generate", args, folder });
+  return folder;
+}
+
+/** A manifest with these models. */
+export function manifestText(models: readonly Model[], adapter_type = "postgres"): string {
   const metadata = {
     dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json",
     project_name: "bench",
@@ -134,13 +142,7 @@ export async function generateApi(folder: string, models: readonly Model[], adap
     const unique_id = `model.bench.${model.name}`;
     return [unique_id, { resource_type: "model", unique_id, schema: SCHEMA, ...model }] as const;
   });
-  writeFileSync(
-    join(folder, "manifest.json"),
-    JSON.stringify({ metadata, nodes: Object.fromEntries(nodes) }),
-  );
-  const args = [ROUTEWRIGHT, "generate", "--manifest", "manifest.json"];
-  await timeProgram({ name: "generate", args, folder });
-  return folder;
+  return JSON.stringify({ metadata, nodes: Object.fromEntries(nodes) });
 }
 
 /** Who has the keys of the load. */

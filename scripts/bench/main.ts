@@ -13,6 +13,7 @@ import { loads } from "./sections/loads.js";
 import { rampIntents } from "./sections/ramp.js";
 import { scaling } from "./sections/scaling.js";
 import { serve } from "./sections/serve.js";
+import { shapes } from "./sections/shapes.js";
 import { stream } from "./sections/stream.js";
 import { tenants } from "./sections/tenants.js";
 
@@ -31,7 +32,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
 };
 
 /** Sections that run only by name. */
-const BY_NAME: Readonly<Record<string, Section>> = { flood };
+const BY_NAME: Readonly<Record<string, Section>> = { flood, shapes };
 
 /** Bound of a run that hangs. */
 const LIMIT_MS = 40 * 60_000;

@@ -29,7 +29,7 @@ function rowOf({
   daysAgo = 3,
   requests = 10,
   parameters = {},
-  shapes,
+  shapes = new Map(),
 }: Calls): UsageRow {
   const sums = { requests, refused: 0, errors: 0, rows: 0, bytes: 0 };
   const names = new Map(Object.entries(parameters));
@@ -37,7 +37,7 @@ function rowOf({
     ...{ day: day(daysAgo), key, route, user: "", org, tier: "tier0", ...sums },
     lastSeen: Date.now() - daysAgo * DAY_MS,
     parameters: names,
-    ...(shapes && { shapes }),
+    shapes: [...shapes].map(([name, count]) => ({ name, requests: count })),
   };
 }
 

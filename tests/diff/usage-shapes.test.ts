@@ -15,7 +15,7 @@ it("names the shapes that a change breaks, and calls none unused while a request
     keys: ["aaaa"],
     requests: 40,
     rest: 0,
-    shapes: [{ shape: SYMBOL, requests: 40, keys: ["aaaa"], organizations: ["Acme"] }],
+    shapes: [{ route: ROUTE, shape: SYMBOL, requests: 40 }],
   });
   expect(text).toContain(`shapes: "${SYMBOL} (40)"`);
   const others = { ...orders, routewright: { fields: true, former_paths: [{ path: "/v1/shop/old" }] } };

@@ -73,6 +73,8 @@ export interface RouteUsage {
   readonly route: string;
   readonly parameter: string | null;
   readonly requests: number;
+  /** Of all requests: those that were neither refused nor failed. */
+  readonly succeeded?: number | null;
 }
 
 /** Use of some routes. */
@@ -82,35 +84,29 @@ export interface RecordedUsage {
   readonly lines: readonly RouteUsage[];
   /** Absent where no shape of these routes was kept. */
   readonly shapes?: readonly ShapeUsage[];
-  /** By route: requests that succeeded and have no shape. */
-  readonly rest?: ReadonlyMap<string, number>;
 }
 
-/** Requests of one key to one route in one shape. */
-export interface ShapeUsage extends Omit<RouteUsage, "parameter"> {
+/** Requests to one route in one shape. */
+export interface ShapeUsage {
+  readonly route: string;
   readonly shape: string;
+  readonly requests: number;
+  /** Ids of keys; `none` for callers without a key, `*` for those beyond the 50 of a shape. */
+  readonly keys: readonly string[];
   /** In UTC, as `2026-01-31T12:00:00Z`. */
   readonly lastSeen: string;
 }
 
-const OF_SHAPES = `SELECT shapes.key, coalesce(max(usage.org), '') AS org, route, shape, sum(shapes.requests)::float8 AS requests,
-    ${timeText("max(shapes.last_seen)")} AS "lastSeen"
-  FROM routewright.usage_shapes shapes LEFT JOIN routewright.usage USING (day, key, route)
-  WHERE day >= $1 AND route = ANY($2) GROUP BY shapes.key, route, shape ORDER BY route, requests DESC, shape, shapes.key`;
+/** Without an order: to sort so many texts by a language's rules takes longer than all else. */
+const OF_SHAPES = `SELECT route, shape, sum(requests)::float8 AS requests, array_agg(DISTINCT key COLLATE "C") AS keys,
+    ${timeText("max(last_seen)")} AS "lastSeen"
+  FROM routewright.usage_shapes WHERE day >= $1 AND route = ANY($2) GROUP BY route, shape`;
 
-const REST = `SELECT route, (succeeded - coalesce(kept, 0))::float8 AS requests
-  FROM (
-    SELECT route, sum(requests - refused - errors) AS succeeded
-    FROM routewright.usage WHERE day >= $1 AND route = ANY($2) GROUP BY route
-  ) AS usage LEFT JOIN (
-    SELECT route, sum(requests) AS kept
-    FROM routewright.usage_shapes WHERE day >= $1 AND route = ANY($2) GROUP BY route
-  ) AS shapes USING (route)`;
-
-const OF_ROUTES = `SELECT key, max(org) AS org, route, NULL AS parameter, sum(requests)::float8 AS requests
+const OF_ROUTES = `SELECT key, max(org) AS org, route, NULL AS parameter, sum(requests)::float8 AS requests,
+    sum(requests - refused - errors)::float8 AS succeeded
   FROM routewright.usage WHERE day >= $1 AND route = ANY($2) GROUP BY key, route
   UNION ALL
-  SELECT key, '', route, parameter, sum(requests)::float8
+  SELECT key, '', route, parameter, sum(requests)::float8, NULL
   FROM routewright.usage_parameters WHERE day >= $1 AND route = ANY($2) GROUP BY key, route, parameter`;
 
 const RECORDED_DAYS = `SELECT to_char(day, 'YYYY-MM-DD') AS day FROM routewright.usage
@@ -141,12 +137,10 @@ export function readRouteUsage(
 async function shapesOf(
   table: UsageTable,
   values: readonly unknown[],
-): Promise<Pick<RecordedUsage, "shapes" | "rest">> {
+): Promise<Pick<RecordedUsage, "shapes">> {
   try {
     const shapes = await table.query<ShapeUsage>(OF_SHAPES, values);
-    if (shapes.length === 0) return {};
-    const rest = await table.query<{ readonly route: string; readonly requests: number }>(REST, values);
-    return { shapes, rest: new Map(rest.map(({ route, requests }) => [route, requests])) };
+    return shapes.length === 0 ? {} : { shapes };
   } catch (error) {
     // Servers that keep no shapes do not make the table.
     if (isMissing(error)) return {};

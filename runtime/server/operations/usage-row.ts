@@ -22,8 +22,13 @@ export interface UsageRow {
   lastSeen: number;
   /** Requests by the name of a parameter, and of a chosen column as `fields=<column>`. */
   readonly parameters: Map<string, number>;
-  /** Requests that succeeded by their shape, where shapes are recorded. */
-  shapes?: Map<string, number>;
+  /** Requests that succeeded by their shape. */
+  shapes?: ShapeCount[];
+}
+
+export interface ShapeCount {
+  readonly name: string;
+  requests: number;
 }
 
 /**

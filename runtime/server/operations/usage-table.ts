@@ -102,7 +102,7 @@ export class UsageTable {
   /** Adds rows at once. Creates the tables if they do not exist. Rejects when the database fails. */
   async add(rows: readonly UsageRow[]): Promise<void> {
     const values = [JSON.stringify(rows.map(storable))];
-    const hasShapes = rows.some(({ shapes }) => shapes !== undefined);
+    const hasShapes = rows.some(({ shapes = [] }) => shapes.length > 0);
     // Two replicas would both keep the shapes for which there is room once.
     const write = async (): Promise<unknown> =>
       hasShapes ? this.#transactions.run([ADD, ...KEEP_SHAPES], values, LOCK) : this.query(ADD, values);
@@ -135,7 +135,7 @@ export class UsageTable {
 function storable(row: UsageRow): object {
   const plain = (text: string): string => text.replaceAll("\0", "").toWellFormed();
   const parameters = [...row.parameters].map(([name, requests]) => ({ name: plain(name), requests }));
-  const shapes = [...(row.shapes ?? [])].map(([name, requests]) => ({ name: plain(name), requests }));
+  const shapes = (row.shapes ?? []).map(({ name, requests }) => ({ name: plain(name), requests }));
   return { ...row, user: plain(row.user), org: plain(row.org), parameters, shapes };
 }
 

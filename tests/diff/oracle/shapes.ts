@@ -34,7 +34,8 @@ export function judgeRequests(
     .flatMap((pair) => {
       const [route, shape] = keptShape(base, pair.request);
       if (shape === null) return [];
-      const used = { key: "aaaa", org: "", route, shape, requests: 1, lastSeen: "2030-01-30T12:00:00Z" };
+      const callers = { keys: ["aaaa"], lastSeen: "2030-01-30T12:00:00Z" };
+      const used = { route, shape, requests: 1, ...callers };
       const recorded = { lines: [], recordedDays: ["2030-01-30"], shapes: [used] };
       const { shapes } = withUsage(changes, base, recorded, { today: TODAY, days: DAYS });
       const { outcome: seen, what } = outcomeSeen(pair, pairs, base.entries);

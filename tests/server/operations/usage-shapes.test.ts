@@ -70,7 +70,7 @@ it("are of requests that succeeded, with names and accepted values and nothing e
   expect(rows.map(({ shape, requests }) => [shape, requests])).toEqual([
     ["GET csv tier0 shop", 1],
     ["GET json tier0", 1],
-    ["GET json tier0 amount%5Bgte%5D&fields=id%2Camount&sort_by=amount", 1],
+    ["GET json tier0 amount[gte]&fields=id,amount&sort_by=amount", 1],
     ["GET json tier0 group_by=status&measures=total", 1],
     ["GET json tier1 limit&shop&status=paid", 2],
   ]);
