@@ -14,7 +14,8 @@ const ADD_SHAPES = `INSERT INTO routewright.usage_shapes AS known (day, key, rou
 
 /**
  * Of what was added: the days of routes with too many shapes, and the shapes with too many keys. Ranking all that is kept of the routes
- * took PostgreSQL 2 s of each write with 120,000 rows of a day.
+ * took PostgreSQL 2 s of each write with 120,000 rows of a day. Rows go by their place, since plans that join by names read the whole
+ * table; the lock keeps others from changing them.
  */
 const CROWDED_DAYS = `crowded AS MATERIALIZED (
   SELECT route, day FROM (
@@ -35,23 +36,23 @@ const CROWDED_SHAPES = `crowded AS MATERIALIZED (
     WHERE (kept.route, kept.day, kept.shape) = (given.route, given.day, given.shape))
 )`;
 
-const FORGET_SHAPES = `WITH ${CROWDED_DAYS}, ranked AS (
-  SELECT route, day, shape, row_number() OVER (
-    PARTITION BY route, day ORDER BY bool_or(key <> 'none') DESC, sum(requests) DESC, shape) AS place
-  FROM routewright.usage_shapes JOIN crowded USING (route, day) GROUP BY route, day, shape
+const FORGET_SHAPES = `WITH ${CROWDED_DAYS}, further AS (
+  SELECT unnest(places) AS place FROM crowded, LATERAL (
+    SELECT array_agg(kept.ctid) AS places FROM routewright.usage_shapes AS kept WHERE (kept.route, kept.day) = (crowded.route, crowded.day)
+    GROUP BY shape ORDER BY bool_or(key <> 'none') DESC, sum(requests) DESC, shape OFFSET ${MAX_STORED_SHAPES}
+  ) AS shapes
 )
-DELETE FROM routewright.usage_shapes known USING ranked
-WHERE place > ${MAX_STORED_SHAPES} AND (known.route, known.day, known.shape) = (ranked.route, ranked.day, ranked.shape)`;
+DELETE FROM routewright.usage_shapes known USING further WHERE known.ctid = further.place`;
 
 /** The requests of further keys are those of `*`. */
-const FORGET_KEYS = `WITH ${CROWDED_SHAPES}, ranked AS (
-  SELECT route, day, shape, key,
-    row_number() OVER (PARTITION BY route, day, shape ORDER BY key = '*' DESC, requests DESC, key) AS place
-  FROM routewright.usage_shapes JOIN crowded USING (route, day, shape)
+const FORGET_KEYS = `WITH ${CROWDED_SHAPES}, further AS (
+  SELECT place FROM crowded, LATERAL (
+    SELECT kept.ctid AS place FROM routewright.usage_shapes AS kept
+    WHERE (kept.route, kept.day, kept.shape) = (crowded.route, crowded.day, crowded.shape)
+    ORDER BY key = '*' DESC, requests DESC, key OFFSET ${MAX_SHAPE_KEYS - 1}
+  ) AS keys
 ), gone AS (
-  DELETE FROM routewright.usage_shapes known USING ranked
-  WHERE place >= ${MAX_SHAPE_KEYS} AND ranked.key <> '*'
-    AND (known.route, known.day, known.shape, known.key) = (ranked.route, ranked.day, ranked.shape, ranked.key)
+  DELETE FROM routewright.usage_shapes known USING further WHERE known.ctid = further.place
   RETURNING known.*
 )
 INSERT INTO routewright.usage_shapes AS known (day, key, route, shape, requests, last_seen)

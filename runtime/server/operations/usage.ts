@@ -213,7 +213,9 @@ interface CountedRow {
  * in each row took 4 µs of a request, most of it in collections.
  */
 class ShapeCounter {
+  /** Bounded by `MAX_ALL_SHAPES`, as the counts are; emptied at each flush. */
   readonly #numbers = new Map<string, number>();
+  /** Bounded by `MAX_ALL_SHAPES`. */
   readonly #counts = new Map<number, ShapeCount>();
 
   /** What is not kept is the rest: requests that succeeded, without those of shapes. */
