@@ -1,3 +1,4 @@
+import { REFUSAL_REASONS } from "../providers/refusal-reasons.js";
 import { randomUUID } from "node:crypto";
 import type { Violation } from "../core/json-schema.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
@@ -65,6 +66,7 @@ const HAND_OVER = [
   `UPDATE ramp.intents SET customer_id = $2, src_details = '{}', dest_details = '{}', metadata = NULL, onboarding_order = NULL,
      onboarding_redirect_url = NULL, checkout_redirect_url = NULL, lease_owner = NULL, lease_expires_at = NULL,
      failure_reason = CASE WHEN failure_reason IS NOT NULL THEN 'Erased.' END,
+     refusal = refusal || '{"message": "Erased."}',
      next_poll_at = CASE WHEN next_poll_at IS NOT NULL THEN now() END WHERE ${OF_PROJECT} AND customer_id = $1`,
 ] as const;
 
@@ -97,14 +99,16 @@ async function forgetEvents(tx: ProjectTransaction, nameless: string): Promise<v
 }
 
 /** Names of an event's texts that people wrote. */
-const WORDS: ReadonlySet<string> = new Set(["failureReason", "reason"]);
+const WORDS: ReadonlySet<string> = new Set(["failureReason", "reason", "message"]);
+/** Reasons that nobody wrote. */
+const OF_TABLE: ReadonlySet<unknown> = new Set(REFUSAL_REASONS);
 
 function namelessEvent(body: string, nameless: string): string {
   return JSON.stringify(
     JSON.parse(body, (name, value: unknown) => {
       if (name === "customerId") return nameless;
       if (name === "metadata") return undefined;
-      return WORDS.has(name) && typeof value === "string" ? "" : value;
+      return WORDS.has(name) && typeof value === "string" && !OF_TABLE.has(value) ? "" : value;
     }),
   );
 }

@@ -15,6 +15,7 @@ import {
 import { ATTENTION_REASONS, INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
 import { REFUND_STATUSES } from "../intents/refund.js";
 import { REQUIREMENT_STATUSES } from "../intents/requirement.js";
+import { REFUSAL_REASONS } from "../providers/refusal-reasons.js";
 import { Fees, Receipt, Refund } from "../providers/protocol.js";
 import type { EventType } from "../webhooks/events.js";
 
@@ -22,6 +23,8 @@ import type { EventType } from "../webhooks/events.js";
 
 const Id = textOf({ format: "uuid" });
 const FailureReason = orNull(described("Why it failed; null: it did not.", text));
+
+const RefusalView = openRecord({ reason: oneOf(REFUSAL_REASONS), message: text });
 
 /** The intent as events carry it: after the change, without account details. */
 const EventIntent = openRecord(
@@ -39,6 +42,7 @@ const EventIntent = openRecord(
   },
   {
     price: openRecord({ destAmount: text, exchangeRate: text, fees: Fees }),
+    refusal: RefusalView,
     metadata: mapOf(anything),
     transaction: openRecord(
       { id: Id, status: oneOf(TRANSACTION_STATUSES) },
@@ -77,6 +81,7 @@ export const EVENT_DATA: Readonly<Record<EventType, Schema>> = {
     },
     { providerRefundId: described("The provider's own id of it.", text), failureReason: text },
   ),
+  "intent.refused": openRecord({ ...OF_INTENT, reason: oneOf(REFUSAL_REASONS), message: text }),
   "intent.attention": openRecord({ ...OF_INTENT, reasons: listOf(oneOf(ATTENTION_REASONS)) }),
   "webhook.exhausted": openRecord({ ...OF_WEBHOOK, eventId: Id, lastResult: text }),
   "webhook.test": openRecord(OF_WEBHOOK),

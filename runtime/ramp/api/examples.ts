@@ -101,6 +101,7 @@ const RARE: ReadonlySet<string> = new Set([
   "refunds",
   "reason",
   "receipt",
+  "refusal",
 ]);
 
 /** An example of a schema, by name, format or type. A text without one is an error that the tests see. */

@@ -76,7 +76,7 @@ function attentionView(intent: Intent): Record<string, string> {
 function intentView({ currencies }: RampContext, intent: Intent, returnUrl: string): IntentView {
   const { id, status, createdAt, updatedAt, srcAmount, type, failureReason } = intent;
   const { provider, providerCode, connectionId: providerId } = intent;
-  const { onboardingRedirectUrl, checkoutRedirectUrl, price, metadata } = intent;
+  const { onboardingRedirectUrl, checkoutRedirectUrl, price, refusal, metadata } = intent;
   const requirement = isTerminal(status) ? null : outstandingRequirement(intent);
   const side = ({ currencyCode, details }: AccountSide): IntentView["src"] => {
     const { ticker, name, code, type: kind } = currencies.get(currencyCode);
@@ -102,6 +102,7 @@ function intentView({ currencies }: RampContext, intent: Intent, returnUrl: stri
     ...(checkoutRedirectUrl !== null && { checkoutRedirectUrl }),
     ...(price && { price: priceView(price) }),
     ...(failureReason !== null && { failureReason }),
+    ...(refusal && { refusal: { reason: refusal.reason, message: refusal.message } }),
     ...(intent.sandbox && { sandbox: true }),
     ...(metadata && { metadata }),
   };

@@ -18,6 +18,7 @@ import {
 } from "../../core/model/schema.js";
 import type { JsonText } from "../core/exact-json.js";
 import { INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
+import { REFUSAL_REASONS } from "../providers/refusal-reasons.js";
 import { REQUIREMENT_STATUSES } from "../intents/requirement.js";
 import { UNAVAILABLE_REASONS } from "../providers/quotes.js";
 import { EVENT_TYPES } from "../webhooks/events.js";
@@ -115,6 +116,10 @@ export const IntentView = openRecord(
     onboardingRedirectUrl: text,
     checkoutRedirectUrl: text,
     failureReason: text,
+    refusal: described(
+      "The provider's last refusal, before the payment.",
+      openRecord({ reason: oneOf(REFUSAL_REASONS), message: text }),
+    ),
     metadata: Metadata,
     sandbox: described("true: the provider moves no real money.", flag),
   },

@@ -1,4 +1,5 @@
 import type { Intent } from "../intents/intent.js";
+import { wordsOf } from "../intents/refusal.js";
 import { refundLines } from "./refund-lines.js";
 import { redirectUrlOf, type Stage, type StageOutcome, withReturn } from "./stage.js";
 import { errorSummary, fieldsOf, fieldViews, type FormState, humanize } from "./requirement-form.js";
@@ -25,7 +26,9 @@ export function viewOf(shown: PageContext, stage: Stage, state: FormState): Page
     case "elsewhere":
       return elsewhereView(shown, stage);
     case "waiting":
-      return waitingView(shown, stage);
+      return waitingView(shown, WAITING[stage.for]);
+    case "refused":
+      return waitingView(shown, ["Not yet", wordsOf(stage.refusal)]);
     case "confirm":
       return confirmView(shown, state);
     case "pay":
@@ -111,8 +114,7 @@ const WAITING = {
   payment: ["Preparing your payment", "The payment details are on their way."],
 } as const;
 
-function waitingView(shown: PageContext, stage: Stage & { kind: "waiting" }): PageView {
-  const [title, text] = WAITING[stage.for];
+function waitingView(shown: PageContext, [title, text]: readonly [string, string]): PageView {
   const content = html`${heading(shown, title)}
     <p>${text}</p>
     ${movement(shown)}
@@ -140,6 +142,7 @@ const ENDS: Readonly<Record<StageOutcome, readonly [string, string, "good" | "ba
   APPROVED: ["Identity check complete", "Nothing more is needed here.", "good"],
   COMPLETED: ["Payment complete", "The money has arrived and was sent on.", "good"],
   COMPLIANCE_FAILED: ["Identity check not passed", "The payment cannot go on.", "bad"],
+  REFUSED: ["Payment not possible", "Please do not send any money for it.", "bad"],
   TRANSACTION_FAILED: ["Payment failed", "The money was not sent on.", "bad"],
   REFUNDED: ["Payment refunded", "The money was sent back.", "bad"],
   EXPIRED: ["Payment expired", "It was not paid in time. Please do not send any money for it.", "bad"],
@@ -157,7 +160,7 @@ function endView(shown: PageContext, outcome: StageOutcome): PageView {
   const reason = outcome === "DISMISSED" ? null : shown.intent.failureReason;
   const content = html`${from(shown)}
     <h1 class="${tone}">${title}</h1>
-    <p>${text}</p>
+    <p>${outcome === "REFUSED" ? wordsOf(shown.intent.refusal) : ""} ${text}</p>
     ${reason === null ? null : html`<p>${shown.intent.provider} says: ${reason}</p>`} ${movement(shown)}
     ${
       url === null

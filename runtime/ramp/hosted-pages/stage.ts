@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Intent, IntentStatus, Transaction } from "../intents/intent.js";
+import type { Refusal } from "../providers/refusal-reasons.js";
 import { isMet, type Requirement } from "../intents/requirement.js";
 
 /** What the page shows, and what the customer can do on it. */
@@ -8,6 +9,8 @@ export type Stage =
   /** The requirement is met on a page of the provider's own. */
   | { readonly kind: "elsewhere"; readonly requirement: PageRequirement }
   | { readonly kind: "waiting"; readonly for: "provider" | "check" | "payment" | "review" }
+  /** The provider has refused the onboarding for now. */
+  | { readonly kind: "refused"; readonly refusal: Refusal }
   /** Compliance is complete; the customer starts the payment. */
   | { readonly kind: "confirm" }
   | { readonly kind: "pay"; readonly transaction: Transaction }
@@ -17,6 +20,7 @@ export type StageOutcome =
   | "APPROVED"
   | "COMPLETED"
   | "COMPLIANCE_FAILED"
+  | "REFUSED"
   | "TRANSACTION_FAILED"
   | "EXPIRED"
   | "CANCELLED"
@@ -35,7 +39,9 @@ interface PageRequirement extends Requirement {
 export function stageOf(intent: Intent): Stage {
   switch (intent.status) {
     case "PENDING":
-      return { kind: "waiting", for: "provider" };
+      return intent.refusal === null
+        ? { kind: "waiting", for: "provider" }
+        : { kind: "refused", refusal: intent.refusal };
     case "COMPLIANCE_IN_PROGRESS":
       return complianceStage(intent);
     case "COMPLIANCE_APPROVED":
@@ -47,6 +53,7 @@ export function stageOf(intent: Intent): Stage {
     case "COMPLETED":
       return { kind: "end", outcome: intent.transaction?.status === "REFUNDED" ? "REFUNDED" : "COMPLETED" };
     case "COMPLIANCE_FAILED":
+    case "REFUSED":
     case "TRANSACTION_FAILED":
     case "EXPIRED":
     case "CANCELLED":
@@ -96,7 +103,12 @@ export function hasPaymentPage(intent: Intent): boolean {
 /** Whether the customer has completed onboarding. */
 function isPastOnboarding({ status, requirements, transaction }: Intent): boolean {
   if (transaction !== null) return true;
-  if (status === "PENDING" || status === "COMPLIANCE_IN_PROGRESS" || status === "COMPLIANCE_FAILED")
+  if (
+    status === "PENDING" ||
+    status === "COMPLIANCE_IN_PROGRESS" ||
+    status === "REFUSED" ||
+    status === "COMPLIANCE_FAILED"
+  )
     return false;
   return requirements.every(isMet);
 }

@@ -142,11 +142,9 @@ function updateDetails(tx: ProjectTransaction, intent: Intent, details: Transact
   return isChanged ? updateTransaction(tx, intent, transaction, details) : intent;
 }
 
-/** A refused onboarding ends the intent; a refused order is recorded and withdrawn before it does. */
+/** A refused order is recorded, and withdrawn before it ends the intent. */
 export function applyRefusal(tx: ProjectTransaction, intent: Intent, reason: string): Intent {
-  if (isTerminal(intent.status)) return intent;
-  if (intent.transaction === null) return moveIntent(tx, intent, "COMPLIANCE_FAILED", reason);
-  return recordRefusal(tx, intent, reason);
+  return isTerminal(intent.status) ? intent : recordRefusal(tx, intent, reason);
 }
 
 const NO_PROBLEMS = {

@@ -20,7 +20,9 @@ import { fetchQuotes, type Price, priceOf } from "../providers/quotes.js";
 import { quotedCandidate } from "./quoted-candidate.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
 import { Rail } from "../providers/protocol.js";
+import type { Intent } from "./intent.js";
 import type { IntentContext } from "./lease.js";
+import type { NextOrder } from "./transitions.js";
 import { check, providerViolations } from "../core/json-schema.js";
 import { errorAt, isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 
@@ -101,11 +103,18 @@ function providerNames({ providerId, src, dest }: IntentRequest): readonly strin
 }
 
 /** The part of an intent that names the provider, the rail and both accounts. */
-function choiceOf(
-  { connection, rail, price }: Chosen,
-  { type, src, dest }: CurrencyPair,
-  body: IntentRequest,
-) {
+function choiceOf(chosen: Chosen, { type, src, dest }: CurrencyPair, body: IntentRequest) {
+  return {
+    ...providerOf(chosen),
+    isProviderNamed: body.quoteId != null || providerNames(body).length > 0,
+    type,
+    src: { currencyCode: src.code, details: withUpperCountry(body.src.details) },
+    dest: { currencyCode: dest.code, details: withUpperCountry(body.dest.details) },
+    srcAmount: body.srcAmount,
+  };
+}
+
+function providerOf({ connection, rail, price }: Chosen): NextOrder {
   return {
     connectionId: connection.id,
     connectionVersion: connection.version,
@@ -113,10 +122,6 @@ function choiceOf(
     providerCode: connection.code,
     sandbox: connection.capabilities.sandbox ?? false,
     callbackUrl: connection.callbackUrl,
-    type,
-    src: { currencyCode: src.code, details: withUpperCountry(body.src.details) },
-    dest: { currencyCode: dest.code, details: withUpperCountry(body.dest.details) },
-    srcAmount: body.srcAmount,
     rail,
     price,
   };
@@ -165,6 +170,27 @@ function payableCandidates(
   if (payable.length > 0) return payable.map(({ candidate }) => candidate);
   const [nearest] = choices.sort((left, right) => left.wrong.length - right.wrong.length);
   return rampError("INVALID_ACCOUNT_DETAILS", { details: nearest?.wrong ?? [] });
+}
+
+/**
+ * Where an intent goes that its provider has refused, by quotes of now: null where no other one takes the path; an error where several do, and
+ * none can be asked.
+ */
+export async function nextCandidate(
+  ramp: IntentContext,
+  { projectId, refusedBy, src, dest, srcAmount }: Intent,
+): Promise<NextOrder | RampError | null> {
+  const pair = readPair(ramp, src.currencyCode, dest.currencyCode, ["/src", "/dest"]);
+  if (isRampError(pair)) return null;
+  const path = readPath(pair, { projectId, customerId: "", srcAmount, src, dest }, srcAmount);
+  if (isRampError(path)) return null;
+  const connections = (await ramp.providers.list(projectId)).filter(({ id }) => !refusedBy.includes(id));
+  const candidates = acceptedCandidates(connections, path, []);
+  if (isRampError(candidates)) return null;
+  const payable = payableCandidates(candidates, path, { projectId, customerId: "", srcAmount, src, dest });
+  if (isRampError(payable)) return null;
+  const chosen = await chooseCandidate(ramp, payable, path);
+  return isRampError(chosen) ? chosen : providerOf(chosen);
 }
 
 interface Chosen {

@@ -4,6 +4,8 @@ import type { AccountSide } from "../accounts/account-details.js";
 import type { ProjectId } from "../database/id.js";
 import type { Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
 import type { Price } from "../providers/quotes.js";
+import type { Refusal } from "../providers/refusal-reasons.js";
+import { REFUSALS } from "./refusal.js";
 import { type IntentRefund, openRefund } from "./refund.js";
 import type { Requirement } from "./requirement.js";
 
@@ -71,6 +73,14 @@ export interface Intent {
   readonly onboardingRedirectUrl: string | null;
   readonly checkoutRedirectUrl: string | null;
   readonly failureReason: string | null;
+  /** The last refusal of the onboarding, and of which attempt; null: none, or the provider has taken it since. */
+  readonly refusal: (Refusal & { readonly attempt: number }) | null;
+  /** The connections that have refused it. */
+  readonly refusedBy: readonly string[];
+  /** Whether the request names the provider, or its quote: no other one is tried then. */
+  readonly isProviderNamed: boolean;
+  /** Grows with each onboarding order of another content. */
+  readonly onboardingAttempt: number;
   /** The caller's own data; null without. */
   readonly metadata: JsonText | null;
   readonly expiresAt: Date;
@@ -112,7 +122,14 @@ export function outstandingRequirement({ requirements }: Intent): Requirement | 
  * this table with the database's.
  */
 export const INTENT_MOVES = {
-  PENDING: ["COMPLIANCE_IN_PROGRESS", "COMPLIANCE_APPROVED", "COMPLIANCE_FAILED", "EXPIRED", "CANCELLED"],
+  PENDING: [
+    "COMPLIANCE_IN_PROGRESS",
+    "COMPLIANCE_APPROVED",
+    "COMPLIANCE_FAILED",
+    "REFUSED",
+    "EXPIRED",
+    "CANCELLED",
+  ],
   COMPLIANCE_IN_PROGRESS: ["COMPLIANCE_APPROVED", "COMPLIANCE_FAILED", "EXPIRED", "CANCELLED"],
   COMPLIANCE_APPROVED: ["PENDING_PAYMENT", "EXPIRED", "CANCELLED"],
   /** Back where the provider lists another check. */
@@ -122,6 +139,8 @@ export const INTENT_MOVES = {
   AMOUNT_MISMATCH: ["COMPLETED", "TRANSACTION_FAILED"],
   COMPLETED: [],
   COMPLIANCE_FAILED: [],
+  /** No candidate takes it, for a reason that is not the customer's identity (refusal.ts). */
+  REFUSED: [],
   TRANSACTION_FAILED: [],
   EXPIRED: [],
   CANCELLED: [],
@@ -166,6 +185,10 @@ export function awaitsCompliance(status: IntentStatus): boolean {
 export type Step =
   | "startOnboarding"
   | "checkOnboarding"
+  /** The onboarding was refused for its price: get another one that is not worse. */
+  | "renewPrice"
+  /** It was refused for good: send it to the next candidate. */
+  | "chooseNext"
   /** Get the price that an order needs, without a request (`autoExecute`). */
   | "fetchPrice"
   /** Create the transaction without a request (`autoExecute`). */
@@ -195,7 +218,7 @@ export function nextStep(intent: Intent, progress: Progress): Step {
     case "COMPLIANCE_IN_PROGRESS":
       if (isOver(intent)) return "end";
       if (progress === "answered") return "wait";
-      return intent.status === "PENDING" ? "startOnboarding" : "checkOnboarding";
+      return intent.status === "PENDING" ? onboardingStep(intent) : "checkOnboarding";
     case "COMPLIANCE_APPROVED":
     case "PENDING_PAYMENT":
       return paymentStep(intent, progress);
@@ -205,6 +228,7 @@ export function nextStep(intent: Intent, progress: Progress): Step {
     case "AMOUNT_MISMATCH":
     case "COMPLETED":
     case "COMPLIANCE_FAILED":
+    case "REFUSED":
     case "TRANSACTION_FAILED":
     case "EXPIRED":
     case "CANCELLED":
@@ -214,6 +238,12 @@ export function nextStep(intent: Intent, progress: Progress): Step {
         (intent.transaction === null || progress === "answered" ? "wait" : "checkExecution")
       );
   }
+}
+
+function onboardingStep({ refusal, onboardingAttempt }: Intent): Step {
+  const isRefused = refusal !== null && refusal.attempt === onboardingAttempt;
+  if (!isRefused || refusal.reason === "MAINTENANCE") return "startOnboarding";
+  return REFUSALS[refusal.reason].then === "waits" ? "renewPrice" : "chooseNext";
 }
 
 /** Each ends with an answer that the refund waits for no longer, so that they end. */

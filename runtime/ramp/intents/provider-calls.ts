@@ -7,9 +7,12 @@ import { type IntentRefund, openRefund } from "./refund.js";
 
 /** The calls of steps that take more than one request, or that tests crash after. */
 
-export async function startOnboarding({ id, onboardingOrder }: Intent, { provider }: ProviderConnection) {
+export async function startOnboarding(
+  { id, onboardingOrder, onboardingAttempt }: Intent,
+  { provider }: ProviderConnection,
+) {
   if (onboardingOrder === null) throw new Error("The intent has no onboarding order.");
-  const reply = await provider.startOnboarding(id, onboardingOrder);
+  const reply = await provider.startOnboarding(id, onboardingOrder, onboardingAttempt);
   await failpoint("onboarding.answered");
   if (reply.kind === "answer") return reply;
   return confirmed(reply, await provider.onboarding(id));

@@ -14,14 +14,15 @@ import {
 import { checkedExecution, reporter } from "../providers/check-reply.js";
 import type { Execution, Onboarding } from "../providers/protocol.js";
 import { fetchPrice, type Price } from "../providers/quotes.js";
-import { type NoAnswer, type ProviderReply, reasonOf } from "../providers/provider.js";
+import { type NoAnswer, type ProviderReply, reasonOf, type RefusedReply } from "../providers/provider.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
 import { adoptOrder, applyEnd, applyExecution, applyRefusal, applyWithdrawal } from "./apply-reply.js";
 import { applyOnboarding } from "./apply-onboarding.js";
 import { unacknowledged } from "./attention.js";
 import { changeRefund, failRefund } from "./apply-refunds.js";
 import { canRefundMove, type IntentRefund } from "./refund.js";
-import { recordPrice } from "./transitions.js";
+import { afterRefusal, nextOrder, renewedPrice } from "./refused-onboarding.js";
+import { clearRefusal, recordPrice } from "./transitions.js";
 import { type AttentionReason, type Intent, isTerminal, type Progress, type Step } from "./intent.js";
 
 /** The result of a step, ready to be recorded. */
@@ -73,6 +74,8 @@ function step<T>(
 const STEPS: Readonly<Record<ProviderStep, PerformStep>> = {
   startOnboarding: step(startOnboarding, onboardingOutcome),
   checkOnboarding: step(({ id }, { provider }) => provider.onboarding(id), onboardingOutcome),
+  renewPrice: (call) => reordered(call, renewedPrice(call.ramp, call.connection, call.intent)),
+  chooseNext: (call) => reordered(call, nextOrder(call.ramp, call.intent)),
   fetchPrice: (call) => pricedOutcome(call, recordPrice),
   execute: step(execute, executionOutcome),
   withdrawOrder: step(withdraw, withdrawalOutcome),
@@ -105,15 +108,43 @@ async function endOutcome(call: ProviderCall, reply: ProviderReply<Execution>): 
 }
 
 function onboardingOutcome(call: ProviderCall, reply: ProviderReply<Onboarding>): StepOutcome {
+  if (reply.kind === "refused" && call.step === "startOnboarding") return refusedOutcome(call, reply);
   if (reply.kind !== "answer") return unanswered(call, reply);
   if (reply.value.id !== call.intent.id) return otherOrder(call);
-  const applied = answered((tx, current) => applyOnboarding(tx, current, reply.value));
+  const apply: StepOutcome["apply"] = (tx, current) =>
+    applyOnboarding(tx, clearRefusal(tx, current), reply.value);
+  const applied = answered(apply);
   // The answer that such an intent has waited for is that of the price.
   const { status, autoExecute, price } = call.intent;
   const awaitsPrice = status === "PENDING_PAYMENT" && autoExecute && price === null;
-  return awaitsPrice
-    ? { ...applied, apply: (tx, current) => applyOnboarding(tx, current, reply.value) }
-    : applied;
+  return awaitsPrice ? { ...applied, apply } : applied;
+}
+
+/** A refusal is an answer: what waits for a price, or for the end of a maintenance, needs no operator. */
+function refusedOutcome({ intent }: ProviderCall, reply: RefusedReply): StepOutcome {
+  const { apply, isDue } = afterRefusal(intent, reply);
+  if (isDue) return { ...answered(apply), progress: null };
+  return paused(intent, apply);
+}
+
+/** Goes on after a pause, which grows as after failed attempts. */
+function paused(
+  { failedAttempts }: Intent,
+  apply: StepOutcome["apply"] = (_tx, current) => current,
+): StepOutcome {
+  return {
+    apply: (tx, current) => ({ ...answered(apply).apply(tx, current), failedAttempts: failedAttempts + 1 }),
+    progress: "unanswered",
+  };
+}
+
+/** Sends the onboarding again, otherwise; null: not now. */
+async function reordered(
+  { intent }: ProviderCall,
+  order: Promise<StepOutcome["apply"] | null>,
+): Promise<StepOutcome> {
+  const apply = await order;
+  return apply === null ? paused(intent) : { apply, progress: null };
 }
 
 function executionOutcome(call: ProviderCall, reply: ProviderReply<Execution>): StepOutcome {
@@ -244,7 +275,7 @@ function unanswered(
   { ramp: { log, polling }, intent: { id, connectionId }, step }: ProviderCall,
   reply: NoAnswer,
 ): StepOutcome {
-  if (reply.kind === "refused" && (step === "startOnboarding" || step === "execute"))
+  if (reply.kind === "refused" && step === "execute")
     return answered((tx, current) => applyRefusal(tx, current, reply.message));
   const reason = reasonOf(reply);
   log.warn({ intent: id, connection: connectionId, step, reason }, "provider call failed");

@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from "node:util";
 import { type EventType, recordEvent } from "../webhooks/events.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
 import { orderIdOf } from "../database/id.js";
 import { bookOrder, bookVoid } from "./book.js";
 import type { ExecutionOrder, OnboardingOrder } from "../providers/protocol.js";
 import type { Price } from "../providers/quotes.js";
+import type { Refusal } from "../providers/refusal-reasons.js";
 import { type Intent, type IntentStatus, needsAttention, type Transaction } from "./intent.js";
 import type { Requirement } from "./requirement.js";
 
@@ -76,6 +78,62 @@ export function recordRequirement(
     status,
     ...(reason !== null && { reason }),
   });
+}
+
+/** Records that the provider has refused the onboarding; the same refusal again tells nothing new. */
+export function recordOnboardingRefusal(tx: ProjectTransaction, intent: Intent, refusal: Refusal): Intent {
+  const refusedBy = [...new Set([...intent.refusedBy, intent.connectionId])];
+  const { reason, message } = intent.refusal ?? {};
+  const isKnown =
+    isDeepStrictEqual({ reason, message }, refusal) && refusedBy.length === intent.refusedBy.length;
+  const noted = { ...refusal, attempt: intent.onboardingAttempt };
+  if (!isDeepStrictEqual(intent.refusal, noted))
+    tx.update("intents", intent.id, { refusal: noted, refusedBy });
+  const refused = { ...intent, refusal: noted, refusedBy };
+  if (isKnown) return refused;
+  recordChange(tx, "intent.refused", refused, { ...refusal });
+  return refused;
+}
+
+/** The provider has taken the onboarding. */
+export function clearRefusal(tx: ProjectTransaction, intent: Intent): Intent {
+  if (intent.refusal === null) return intent;
+  tx.update("intents", intent.id, { refusal: null });
+  return { ...intent, refusal: null };
+}
+
+/** Where an onboarding goes next, and at what price. */
+export interface NextOrder extends Pick<
+  Intent,
+  "connectionId" | "connectionVersion" | "provider" | "providerCode" | "sandbox" | "rail" | "price"
+> {
+  readonly callbackUrl: string;
+}
+
+/** Replaces a refused onboarding order by another one, before any payment. */
+export function replaceOrder(tx: ProjectTransaction, intent: Intent, next: NextOrder): Intent {
+  const { callbackUrl, provider, providerCode, connectionId, connectionVersion, sandbox, rail, price } = next;
+  const order = JSON.parse(intent.onboardingOrder ?? "null") as OnboardingOrder | null;
+  if (order === null) return intent;
+  const { providerQuoteId } = price ?? {};
+  const onboardingOrder = JSON.stringify({
+    ...order,
+    // Written as JSON without it where the price is not held.
+    movement: { ...order.movement, rail, quoteId: providerQuoteId },
+    callbackUrl,
+  });
+  const onboardingAttempt = intent.onboardingAttempt + 1;
+  const changed = {
+    connectionId,
+    connectionVersion,
+    sandbox,
+    rail,
+    price,
+    onboardingOrder,
+    onboardingAttempt,
+  };
+  tx.update("intents", intent.id, changed);
+  return { ...intent, ...changed, provider, providerCode, updatedAt: tx.now };
 }
 
 export function recordPrice(tx: ProjectTransaction, intent: Intent, price: Price): Intent {
@@ -216,7 +274,7 @@ export function recordChange(
 
 function eventIntent(intent: Intent): object {
   const { type, status, srcAmount, src, dest, rail, provider, providerCode, connectionId } = intent;
-  const { sandbox, price, metadata, transaction } = intent;
+  const { sandbox, price, refusal, metadata, transaction } = intent;
   return {
     type,
     status,
@@ -231,6 +289,7 @@ function eventIntent(intent: Intent): object {
     ...(price && {
       price: { destAmount: price.destAmount, exchangeRate: price.exchangeRate, fees: price.fees },
     }),
+    ...(refusal && { refusal: { reason: refusal.reason, message: refusal.message } }),
     ...(metadata && { metadata }),
     ...(transaction && { transaction: eventTransaction(transaction) }),
   };

@@ -27,6 +27,8 @@ import {
 } from "./message-fields.js";
 import { OccurredAt, Refund } from "./refund-messages.js";
 
+import { REFUSAL_REASONS } from "./refusal-reasons.js";
+
 export { Refund, RefundOrder } from "./refund-messages.js";
 
 /**
@@ -312,7 +314,15 @@ export const Callback = openRecord({
 });
 export type Callback = ValueOf<typeof Callback>;
 
-export const ProviderError = openRecord({
-  error: ErrorCode("code of the error; `UNKNOWN_ORDER`: there is no order of this id"),
-  message: Text("for the log, and the failure reason of a refused order"),
-});
+export const ProviderError = openRecord(
+  {
+    error: ErrorCode("code of the error; `UNKNOWN_ORDER`: there is no order of this id"),
+    message: Text("for the log, and the failure reason of a refused order"),
+  },
+  {
+    reason: statuses(
+      REFUSAL_REASONS,
+      "why an onboarding is refused; without it: `PRICE` for `QUOTE_EXPIRED` and `QUOTE_USED`, else `IDENTITY`",
+    ),
+  },
+);

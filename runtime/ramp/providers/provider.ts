@@ -19,6 +19,7 @@ import {
   type RefundOrder,
   type Submission,
 } from "./protocol.js";
+import type { RefusalReason } from "./refusal-reasons.js";
 import { type CallbackHeaders, isSignedCallback, REQUEST_HEADERS, requestSignature } from "./signature.js";
 
 /**
@@ -27,11 +28,19 @@ import { type CallbackHeaders, isSignedCallback, REQUEST_HEADERS, requestSignatu
  */
 export type ProviderReply<T> =
   | { readonly kind: "answer"; readonly value: T }
-  | { readonly kind: "refused"; readonly code: string; readonly message: string }
+  | RefusedReply
   | { readonly kind: "unknown" }
   | { readonly kind: "invalid"; readonly reason: string }
   /** `isOutage`: no order gets an answer, as after a timeout, a refused connection and 5xx. */
   | { readonly kind: "unavailable"; readonly reason: string; readonly isOutage: boolean };
+
+/** `reason`: of an onboarding, where the provider says it. */
+export interface RefusedReply {
+  readonly kind: "refused";
+  readonly code: string;
+  readonly message: string;
+  readonly reason?: RefusalReason;
+}
 
 /** A call without a result. */
 export type NoAnswer = Exclude<ProviderReply<unknown>, { readonly kind: "answer" }>;
@@ -106,9 +115,13 @@ export class HttpProvider {
     return reply.kind === "answer" ? { kind: "answer", value: reply.value.quote } : reply;
   }
 
-  /** @param order the bytes of an `OnboardingOrder`; repeats send the same */
-  startOnboarding(id: string, order: string): Promise<ProviderReply<Onboarding>> {
-    return this.#call("startOnboarding", { body: order, idempotencyKey: `onboarding:${id}` });
+  /**
+   * @param order the bytes of an `OnboardingOrder`; repeats send the same
+   * @param attempt grows with each other content, after a refusal
+   */
+  startOnboarding(id: string, order: string, attempt = 1): Promise<ProviderReply<Onboarding>> {
+    const idempotencyKey = `onboarding:${id}${attempt === 1 ? "" : `:${String(attempt)}`}`;
+    return this.#call("startOnboarding", { body: order, idempotencyKey });
   }
 
   onboarding(id: string): Promise<ProviderReply<Onboarding>> {
@@ -234,7 +247,10 @@ function failedReply(reason: string): ProviderReply<never> {
 function errorReply(status: number, value: unknown): ProviderReply<never> {
   const isError = check(ProviderError, value);
   if (isError && status === 404 && value.error === UNKNOWN_ORDER) return { kind: "unknown" };
-  if (isError && REFUSALS.has(status)) return { kind: "refused", code: value.error, message: value.message };
+  if (isError && REFUSALS.has(status)) {
+    const { error: code, message, reason } = value;
+    return { kind: "refused", code, message, ...(reason !== undefined && { reason }) };
+  }
   // What looks like a refusal and cannot be read holds the order: a page of a gateway is none.
   if (REFUSALS.has(status) && typeof value === "object" && value !== null)
     return { kind: "invalid", reason: `status ${String(status)}: ${wrongField(ProviderError, value)}` };

@@ -97,15 +97,29 @@ export interface Price extends Pick<
 export async function fetchPrice(
   ramp: OfferContext & Pick<CoreContext, "currencies">,
   connection: ProviderConnection,
-  { type, src, dest, srcAmount, rail }: Pick<Movement, "type" | "src" | "dest" | "srcAmount" | "rail">,
+  movement: Pick<Movement, "type" | "src" | "dest" | "srcAmount" | "rail">,
 ): Promise<Price | null> {
+  const offer = await fetchOffer(ramp, connection, movement);
+  if (offer === null) return null;
+  const { destAmount, exchangeRate, fees } = offer;
+  return { destAmount, exchangeRate, fees, hasIndicativePrice: true };
+}
+
+/** The price of an onboarding that is sent again: it names the quote of a held one. */
+export async function fetchHeldPrice(...asked: Parameters<typeof fetchPrice>): Promise<Price | null> {
+  const offer = await fetchOffer(...asked);
+  return offer && priceOf(offer);
+}
+
+async function fetchOffer(
+  ...[ramp, connection, movement]: Parameters<typeof fetchPrice>
+): Promise<Quote | null> {
+  const { type, src, dest, srcAmount, rail } = movement;
   const { countryCode = null } = { ...src.details, ...dest.details } as { countryCode?: string };
   const [from, to] = [ramp.currencies.get(src.currencyCode), ramp.currencies.get(dest.currencyCode)];
   const path = { type, src: from, dest: to, srcAmount, destAmount: null, countryCode, rail };
   const offer = await fetchQuote(ramp, connection, path, [rail]);
-  if ("reason" in offer) return null;
-  const { destAmount, exchangeRate, fees } = offer;
-  return { destAmount, exchangeRate, fees, hasIndicativePrice: true };
+  return "reason" in offer ? null : offer;
 }
 
 async function fetchQuote(

@@ -1,5 +1,6 @@
 import { flag, oneOf, orNull, record, type ValueOf, wholeNumber } from "../../core/model/schema.js";
 import Big from "big.js";
+import { REFUSAL_REASONS } from "../providers/refusal-reasons.js";
 
 const Milliseconds = wholeNumber(0, 600_000);
 const Percent = wholeNumber(1, 1_000);
@@ -22,6 +23,8 @@ const SWITCHES = {
   onboarding: oneOf([
     ...["wait", "approve", "reject", "refuse", "more", "page", "stall", "later", "withdraw", "twice"],
   ] as const),
+  /** Why an onboarding that is refused is. `PRICE` and `MAINTENANCE`: the first one of each intent alone. */
+  refusal: oneOf(REFUSAL_REASONS),
   /** The first answer to each order: not carried out, or carried out and then lost, no message of the protocol, or after 9 s. */
   firstAnswer: oneOf(["given", "fail", "lose", "garble", "delay"]),
   /** What becomes of an execution. */
@@ -59,6 +62,7 @@ export const DEFAULT_SWITCHES: Switches = {
   holdMs: null,
   checkAll: false,
   onboarding: "wait",
+  refusal: "IDENTITY",
   firstAnswer: "given",
   execution: "settle",
   instructions: "valid",
@@ -70,6 +74,8 @@ export const DEFAULT_SWITCHES: Switches = {
   reorder: false,
   mute: false,
 };
+
+const refusedFor = (refusal: Switches["refusal"]): SwitchChange => ({ onboarding: "refuse", refusal });
 
 const checked = (onboarding: Switches["onboarding"]): SwitchChange => ({ onboarding, checkAll: true });
 
@@ -116,6 +122,11 @@ export const MAGIC_AMOUNTS: ReadonlyMap<string, SwitchChange> = new Map<string, 
   ["44.63", { refunds: "stall" }],
   ["44.64", { refunds: "omit" }],
   ["44.65", { refunds: "rename" }],
+  ["44.71", refusedFor("PRICE")],
+  ["44.72", refusedFor("MAINTENANCE")],
+  ["44.73", refusedFor("LIMIT")],
+  ["44.74", refusedFor("COUNTRY")],
+  ["44.75", refusedFor("ACCOUNT")],
 ]);
 
 export function switchesFor(general: Switches, srcAmount: string): Switches {

@@ -1,6 +1,7 @@
 import Big from "big.js";
 import { isDeepStrictEqual } from "node:util";
 import type { Onboarding, OnboardingOrder, ProviderRequirement, Submission } from "../providers/protocol.js";
+import type { RefusalReason } from "../providers/refusal-reasons.js";
 import type { HeldQuotes } from "./held-quotes.js";
 import { namesReceiver } from "./profiles.js";
 import {
@@ -56,6 +57,9 @@ export class Onboardings {
   /** Customers and wallets whose identity is known. Bounded by the same orders. */
   readonly #known = new Set<string>();
 
+  /** Bounded by the same orders. */
+  readonly #refusedOnce = new Set<string>();
+
   constructor(state: ProviderState, quotes: HeldQuotes) {
     this.#state = state;
     this.#quotes = quotes;
@@ -68,9 +72,9 @@ export class Onboardings {
     const wrongQuote = this.#quotes.problem(order.movement, true);
     if (wrongQuote !== null) return wrongQuote;
     if (!namesReceiver(this.#state.profile, order.movement)) return NO_RECEIVER;
-    const { onboarding } = this.#state.switchesFor(order.movement.srcAmount);
-    if (onboarding === "refuse")
-      return refused("CUSTOMER_REFUSED", "The provider does not serve this customer.");
+    const { onboarding, refusal } = this.#state.switchesFor(order.movement.srcAmount);
+    if (onboarding === "refuse" && this.#isRefused(order.id, refusal))
+      return refused("CUSTOMER_REFUSED", MESSAGES[refusal], refusal);
     const isKnown = this.#isKnown(order);
     const isHere = !isKnown && onboarding !== "page" && onboarding !== "stall";
     const requirement: ProviderRequirement = {
@@ -89,6 +93,14 @@ export class Onboardings {
     if (isLater) this.#state.later(() => this.#list(made, 1));
     if (onboarding === "withdraw") this.#state.later(() => this.#list(made, 0));
     return onboardingOf(made);
+  }
+
+  /** What passes is refused once. */
+  #isRefused(id: string, reason: RefusalReason): boolean {
+    const isPassing = reason === "PRICE" || reason === "MAINTENANCE";
+    if (isPassing && this.#refusedOnce.has(id)) return false;
+    this.#refusedOnce.add(id);
+    return true;
   }
 
   #isKnown({ customerReference, wallets, movement: { srcAmount } }: OnboardingOrder): boolean {
@@ -155,6 +167,15 @@ export class Onboardings {
     this.#state.notify(order, { type: "onboarding.updated", onboardingId: order.id });
   }
 }
+
+const MESSAGES: Readonly<Record<RefusalReason, string>> = {
+  IDENTITY: "The provider does not serve this customer.",
+  PRICE: "The quote has expired.",
+  MAINTENANCE: "The provider takes no orders for a moment.",
+  LIMIT: "The amount is beyond the customer's limit.",
+  COUNTRY: "The provider does not serve this country.",
+  ACCOUNT: "The provider does not take this account.",
+};
 
 const OUTCOMES: Readonly<Record<Decision, Pick<ProviderRequirement, "status" | "failureReason">>> = {
   approve: { status: "COMPLETED", failureReason: null },

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { sendRequest } from "../../core/http/outbound-http.js";
 import type { Callback, Movement } from "../providers/protocol.js";
 import { callbackHeaders } from "../providers/signature.js";
+import type { RefusalReason } from "../providers/refusal-reasons.js";
 import { type Switches, switchesFor } from "./behaviour.js";
 import type { SandboxClock } from "./clock.js";
 import type { Profile } from "./profiles.js";
@@ -11,17 +12,23 @@ export interface Rejection {
   readonly status: 404 | 409 | 422 | 500;
   readonly error: string;
   readonly message: string;
+  /** Of an onboarding. */
+  readonly reason?: RefusalReason;
 }
 
 export function isRejection(value: unknown): value is Rejection {
   return typeof value === "object" && value !== null && "error" in value;
 }
 
-export function refused(error: string, message: string): Rejection {
-  return { status: 422, error, message };
+export function refused(error: string, message: string, reason?: RefusalReason): Rejection {
+  return { status: 422, error, message, ...(reason !== undefined && { reason }) };
 }
 
-export const NO_RECEIVER = refused("NO_RECEIVER", "The order does not say who receives the money.");
+export const NO_RECEIVER = refused(
+  "NO_RECEIVER",
+  "The order does not say who receives the money.",
+  "ACCOUNT",
+);
 export const UNKNOWN: Rejection = { status: 404, error: "UNKNOWN_ORDER", message: "There is no such order." };
 export const CONFLICT: Rejection = {
   status: 409,

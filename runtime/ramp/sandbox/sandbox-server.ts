@@ -114,7 +114,8 @@ function addProvider(app: Express, sandbox: Sandbox, profile: Profile, provider:
       if (firstAnswer === "lose") return void response.destroy();
       if (firstAnswer === "garble") return void response.json({ id: 44 });
       if (firstAnswer === "delay") await sleep(DELAY_MS);
-      if (isRejection(answer)) sendError(response, answer.status, answer.error, answer.message);
+      if (isRejection(answer))
+        sendError(response, answer.status, answer.error, answer.message, answer.reason);
       else response.json(answer);
     });
   }
@@ -170,6 +171,12 @@ function isFrom({ keyId, secret }: Profile, request: Request, body: string): boo
   return request.get(REQUEST_HEADERS.keyId) === keyId && isSigned(secret, signed, signature, Date.now());
 }
 
-function sendError(response: Response, status: number, error: string, message: string): void {
-  response.status(status).json({ error, message });
+function sendError(
+  response: Response,
+  status: number,
+  error: string,
+  message: string,
+  reason?: string,
+): void {
+  response.status(status).json({ error, message, reason });
 }

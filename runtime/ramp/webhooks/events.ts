@@ -8,6 +8,7 @@ export const EVENT_TYPES = [
   "compliance.updated",
   "transaction.updated",
   "refund.updated",
+  "intent.refused",
   "intent.attention",
   "webhook.exhausted",
   "webhook.test",

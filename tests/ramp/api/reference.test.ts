@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import { REFUND_MOVES } from "../../../runtime/ramp/intents/refund.js";
 import { REQUIREMENT_MOVES } from "../../../runtime/ramp/intents/requirement.js";
+import { REFUSALS } from "../../../runtime/ramp/intents/refusal.js";
 import { INTENT_MOVES, isTerminal, type IntentStatus } from "../../../runtime/ramp/intents/intent.js";
 import { RAMP_ERRORS } from "../../../runtime/ramp/core/ramp-errors.js";
 import { OPERATIONS } from "../../../runtime/ramp/providers/operations.js";
@@ -55,6 +56,15 @@ it.each([
     Object.entries(tos).map(([to, when]) => [from, to, when]),
   );
   expect(rows).toEqual(expected);
+});
+
+it("reasons of refusals, and what follows", () => {
+  const rows = rowsOf("runtime/ramp/docs/intents.md", "Refusals").map(([reason, when, then]) => [
+    plain(reason),
+    when,
+    plain(then),
+  ]);
+  expect(rows).toEqual(Object.entries(REFUSALS).map(([reason, { when, then }]) => [reason, when, then]));
 });
 
 it("results of webhooks", () => {

@@ -65,6 +65,11 @@ const STATUSES: readonly (readonly [amount: string, status: string, reason: RegE
   ["44.52", "COMPLETED", /^$/],
   ["44.53", "COMPLETED", /^$/],
   ["44.54", "COMPLETED", /^$/],
+  ["44.71", "COMPLETED", /^$/],
+  ["44.72", "COMPLETED", /^$/],
+  ["44.73", "REFUSED", /beyond the customer's limit/],
+  ["44.74", "REFUSED", /does not serve this country/],
+  ["44.75", "REFUSED", /does not take this account/],
 ];
 
 const ATTENTION: readonly (readonly [amount: string, reason: string])[] = [

@@ -142,6 +142,7 @@ export class Simulation {
       metadata: new JsonText(JSON.stringify({ name: PERSON })),
       sandbox: false,
       leaseOwner: newId(),
+      isProviderNamed: true,
       callbackUrl: "https://sim.example",
     } as const;
     this.provider.quotes = this.#random.chance(0.8);

@@ -81,6 +81,8 @@ export class CardProvider {
   /** What answers about onboardings say beside id and requirements. */
   onboarding: Partial<Onboarding> = {};
   onboardingLookUps = 0;
+  /** What refuses every onboarding; null: they are taken. */
+  refusesOnboarding: { readonly error: string; readonly reason?: string } | null = null;
   /** The bodies of forms. */
   readonly submitted: string[] = [];
   /** The movements of the orders that it received. */
@@ -178,6 +180,12 @@ export class CardProvider {
     if (path.includes("/requirements/")) this.submitted.push(text);
     const key = String(headers["idempotency-key"] ?? "");
     if (key !== "") this.bodies.set(key, [...(this.bodies.get(key) ?? []), text]);
+    if (this.refusesOnboarding !== null && path.startsWith("/onboardings"))
+      return method === "GET"
+        ? refuse(404, "UNKNOWN_ORDER")
+        : void response
+            .writeHead(422)
+            .end(JSON.stringify({ message: "Not here.", ...this.refusesOnboarding }));
     if (path === "/quotes" && !this.quotes) return void response.writeHead(503).end();
     if (key.startsWith("execution:")) {
       if (this.dropOrders-- > 0) return void response.destroy();
