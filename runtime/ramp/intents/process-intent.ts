@@ -20,7 +20,7 @@ import {
   releaseLease,
   takeLease,
 } from "./lease.js";
-import { callProvider, type ProviderAnswer, type StepOutcome } from "./provider-steps.js";
+import { callProvider, endSeries, type ProviderAnswer, type StepOutcome } from "./provider-steps.js";
 import { prepareRefund } from "./apply-refunds.js";
 import { createPayment, recordAttention } from "./transitions.js";
 
@@ -47,8 +47,8 @@ export async function processLeased<T>(ramp: IntentContext, leased: Intent, onId
       .inProject(projectId, async (tx) => {
         // Only the lease owner writes, so the intent in memory is the current one.
         assertLease(tx, leased);
-        const after = recordOutcome(ramp, tx, before, outcome);
-        if (nextStep(after, reached) === "wait") {
+        const { after, isIdle } = recordOutcome(ramp, tx, before, { ...outcome, progress: reached });
+        if (isIdle) {
           releaseLease(tx, after, polling);
           return idle(tx, after, onIdle);
         }
@@ -80,13 +80,15 @@ function recordOutcome(
   { vault }: IntentContext,
   tx: ProjectTransaction,
   before: Intent,
-  { apply, answer }: StepOutcome,
-): Intent {
+  { apply, answer, progress }: StepOutcome & { readonly progress: Progress },
+): { readonly after: Intent; readonly isIdle: boolean } {
   // First: the changes of the intent and the end of its lease, which follows, are one statement then.
   if (answer && !isErased(before)) recordAnswer(tx, vault, before, answer);
-  const intent = apply(tx, before);
-  if (!isDeepStrictEqual(intent.attention, before.attention)) recordAttention(tx, intent);
-  return intent;
+  const applied = apply(tx, before);
+  const isIdle = nextStep(applied, progress) === "wait";
+  const after = isIdle && progress === "answered" ? endSeries(applied) : applied;
+  if (!isDeepStrictEqual(after.attention, before.attention)) recordAttention(tx, after);
+  return { after, isIdle };
 }
 
 async function performStep(ramp: IntentContext, intent: Intent, step: Step): Promise<StepOutcome> {

@@ -74,8 +74,8 @@ function step<T>(
 const STEPS: Readonly<Record<ProviderStep, PerformStep>> = {
   startOnboarding: step(startOnboarding, onboardingOutcome),
   checkOnboarding: step(({ id }, { provider }) => provider.onboarding(id), onboardingOutcome),
-  renewPrice: (call) => reordered(call, renewedPrice(call.ramp, call.connection, call.intent)),
-  chooseNext: (call) => reordered(call, nextOrder(call.ramp, call.intent)),
+  renewPrice: (call) => reordered(renewedPrice(call.ramp, call.connection, call.intent)),
+  chooseNext: (call) => reordered(nextOrder(call.ramp, call.intent)),
   fetchPrice: (call) => pricedOutcome(call, recordPrice),
   execute: step(execute, executionOutcome),
   withdrawOrder: step(withdraw, withdrawalOutcome),
@@ -111,40 +111,31 @@ function onboardingOutcome(call: ProviderCall, reply: ProviderReply<Onboarding>)
   if (reply.kind === "refused" && call.step === "startOnboarding") return refusedOutcome(call, reply);
   if (reply.kind !== "answer") return unanswered(call, reply);
   if (reply.value.id !== call.intent.id) return otherOrder(call);
-  const apply: StepOutcome["apply"] = (tx, current) =>
-    applyOnboarding(tx, clearRefusal(tx, current), reply.value);
-  const applied = answered(apply);
-  // The answer that such an intent has waited for is that of the price.
-  const { status, autoExecute, price } = call.intent;
-  const awaitsPrice = status === "PENDING_PAYMENT" && autoExecute && price === null;
-  return awaitsPrice ? { ...applied, apply } : applied;
+  return answered((tx, current) => applyOnboarding(tx, clearRefusal(tx, current), reply.value));
 }
 
 /** A refusal is an answer: what waits for a price, or for the end of a maintenance, needs no operator. */
 function refusedOutcome({ intent }: ProviderCall, reply: RefusedReply): StepOutcome {
   const { apply, isDue } = afterRefusal(intent, reply);
   if (isDue) return { ...answered(apply), progress: null };
-  return paused(intent, apply);
+  return paused(apply);
 }
 
 /** Goes on after a pause, which grows as after failed attempts. */
-function paused(
-  { failedAttempts }: Intent,
-  apply: StepOutcome["apply"] = (_tx, current) => current,
-): StepOutcome {
+function paused(apply: StepOutcome["apply"] = (_tx, current) => current): StepOutcome {
   return {
-    apply: (tx, current) => ({ ...answered(apply).apply(tx, current), failedAttempts: failedAttempts + 1 }),
+    apply: (tx, current) => {
+      const applied = apply(tx, endSeries(current));
+      return { ...applied, failedAttempts: current.failedAttempts + 1 };
+    },
     progress: "unanswered",
   };
 }
 
 /** Sends the onboarding again, otherwise; null: not now. */
-async function reordered(
-  { intent }: ProviderCall,
-  order: Promise<StepOutcome["apply"] | null>,
-): Promise<StepOutcome> {
+async function reordered(order: Promise<StepOutcome["apply"] | null>): Promise<StepOutcome> {
   const apply = await order;
-  return apply === null ? paused(intent) : { apply, progress: null };
+  return apply === null ? paused() : { apply, progress: null };
 }
 
 function executionOutcome(call: ProviderCall, reply: ProviderReply<Execution>): StepOutcome {
@@ -179,22 +170,23 @@ function withdrawalOutcome(call: ProviderCall, reply: ProviderReply<Execution>):
   return isWithdrawn ? answered(applyWithdrawal) : executionOutcome(call, reply);
 }
 
-/** What an answer clears up. */
-const CLEARED: ReadonlySet<string> = new Set<AttentionReason>([
-  "PROVIDER_FAILS",
-  "INVALID_ANSWER",
-  "UNKNOWN_ORDER",
-]);
-
-/** An answer ends a series of failed attempts, and the operator's attention unless it contradicts what is recorded. */
+/** An answer knows the order. */
 function answered(apply: StepOutcome["apply"]): StepOutcome {
   return {
-    apply(tx, current) {
-      const kept = Object.entries(current.attention).filter(([reason]) => !CLEARED.has(reason));
-      return apply(tx, { ...current, failedAttempts: 0, attention: Object.fromEntries(kept) });
-    },
+    apply: (tx, current) => apply(tx, withoutAttention(current, ["UNKNOWN_ORDER"])),
     progress: "answered",
   };
+}
+
+/** Ends a series of failed attempts: a run whose last call was answered. One answer between failures does not. */
+export function endSeries(intent: Intent): Intent {
+  return { ...withoutAttention(intent, ["PROVIDER_FAILS", "INVALID_ANSWER"]), failedAttempts: 0 };
+}
+
+function withoutAttention(intent: Intent, reasons: readonly AttentionReason[]): Intent {
+  const cleared: ReadonlySet<string> = new Set(reasons);
+  const kept = Object.entries(intent.attention).filter(([reason]) => !cleared.has(reason));
+  return { ...intent, attention: Object.fromEntries(kept) };
 }
 
 /** An order that the provider had and no longer knows. */
