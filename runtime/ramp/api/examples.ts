@@ -21,6 +21,7 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
   webhookId: id(8),
   eventId: id(9),
   starting_after: id(5),
+  afterSequence: "1772443872000000",
   connectionId: id(3),
   type: "intent.status_changed",
   createdSince: CREATED,

@@ -118,7 +118,16 @@ export type CreateIntentBody = ValueOf<typeof CreateIntentBody>;
 
 const Order = described("`desc`, newest first, when left out.", oneOf(["asc", "desc"]));
 
-export const EventsQuery = record({}, { type: oneOf(EVENT_TYPES), order: Order, ...PAGE });
+export const EventsQuery = record(
+  {},
+  {
+    type: oneOf(EVENT_TYPES),
+    order: Order,
+    afterSequence: textOf({ pattern: "^[0-9]{1,16}$", description: "Events with a greater `sequence`." }),
+    createdSince: described("Events of this time or later, by their `timestamp`.", time),
+    ...PAGE,
+  },
+);
 
 const WEBHOOK_FIELDS = {
   concurrency: described("Deliveries at a time; 10 for a new webhook.", wholeNumber(1, 100)),

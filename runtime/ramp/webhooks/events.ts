@@ -53,9 +53,10 @@ const WRITE_EVENTS = `WITH given AS (
     SELECT * FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::uuid[], $8::uuid[])
       WITH ORDINALITY AS g (id, type, intent_id, head, tail, except_endpoint, only_endpoint, n)),
   next AS (${NEXT_TIMES}),
+  timed AS (SELECT given.*, changed_at - (count(*) OVER () - n) * interval '1 microsecond' AS event_at FROM given, next),
   numbered AS (
-    SELECT given.*, (extract(epoch FROM changed_at) * 1000000)::bigint - count(*) OVER () + n AS sequence,
-      to_char(changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at FROM given, next),
+    SELECT timed.*, (extract(epoch FROM event_at) * 1000000)::bigint AS sequence,
+      to_char(event_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at FROM timed),
   event AS (
     INSERT INTO ramp.events (id, type, intent_id, sequence, body)
     SELECT id, type, intent_id, sequence, head || at || '","sequence":' || sequence || ',"data":' || tail FROM numbered ORDER BY n)

@@ -23,6 +23,7 @@ interface FeedEvent {
   readonly id: string;
   readonly type: string;
   readonly sequence: number;
+  readonly timestamp: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
@@ -126,6 +127,61 @@ describe("the feed", () => {
       [await get(foreign, other.basic), await get("/v1/events?order=up")],
       400,
       "INVALID_REQUEST",
+    );
+  });
+
+  it("goes on from a sequence, of an event that is gone too, or from a time, and its links do", async () => {
+    const project = await world.project();
+    await completed(await newCustomer(world, project));
+    const all = await pollAll(project);
+    const get = (query: string): Promise<Reply> =>
+      world.call("GET", `/v1/events?order=asc&${query}`, { auth: project.basic });
+    for (const [at, { id, sequence, timestamp }] of all.entries()) {
+      const rest = all.slice(at + 1);
+      expect((await get(`afterSequence=${String(sequence)}`)).json).toEqual(rest);
+      expect((await get(`starting_after=${id}`)).json).toEqual(rest);
+      const since = all.filter((event) => event.timestamp >= timestamp);
+      expect((await get(`createdSince=${timestamp}`)).json).toEqual(since);
+      expect(new Date(sequence / 1_000).toISOString()).toBe(timestamp);
+    }
+    const [first, second] = all;
+    const pages = `afterSequence=${String(first?.sequence)}&limit=3`;
+    const page = await get(pages);
+    expect(page.json).toEqual(all.slice(1, 4));
+    const next = /<([^>]+)>; rel="next"/.exec(page.headers.get("link") ?? "")?.[1] ?? "";
+    expect((await world.call("GET", next, { auth: project.basic })).json).toEqual(all.slice(4, 7));
+    await world.rows("DELETE FROM ramp.webhook_deliveries WHERE event_id = $1", [first?.id]);
+    await world.rows("DELETE FROM ramp.events WHERE id = $1", [first?.id]);
+    expect((await get(`afterSequence=${String(first?.sequence)}`)).json[0]).toEqual(second);
+    const newestFirst = `/v1/events?afterSequence=${String(second?.sequence)}`;
+    const latest = await world.call("GET", newestFirst, { auth: project.basic });
+    expect(latest.json).toEqual(all.slice(2).reverse());
+    const wrong = ["afterSequence=x", "afterSequence=-1", "createdSince=noon"].map(get);
+    expectRefused(await Promise.all(wrong), 400, "INVALID_REQUEST");
+  });
+
+  it("tells what one commit did in the order in which it happened", async () => {
+    const project = await world.project();
+    await completed(await newCustomer(world, project));
+    const told = (await pollAll(project)).map(({ type, data }) => [type, data["status"], data["intent"]]);
+    const before = new Map<string, unknown>();
+    for (const [type, status, intent] of told) {
+      const { status: of, transaction } = intent as Record<string, unknown>;
+      // What follows from a change is told after it.
+      if (type === "intent.status_changed" && status === "COMPLETED")
+        expect(before.get("transaction.updated")).toBe("SUCCESS");
+      if (type === "intent.status_changed" && status === "COMPLIANCE_APPROVED")
+        expect(before.get("compliance.updated")).toBe("COMPLETED");
+      if (type === "intent.status_changed") expect(of).toBe(status);
+      if (type === "transaction.updated") expect((transaction as { status: string }).status).toBe(status);
+      before.set(String(type), status);
+    }
+    expect(before).toEqual(
+      new Map<string, unknown>([
+        ["intent.status_changed", "COMPLETED"],
+        ["compliance.updated", "COMPLETED"],
+        ["transaction.updated", "SUCCESS"],
+      ]),
     );
   });
 

@@ -28,7 +28,7 @@ function eventView({ id, body }: StoredEvent): JsonText {
  */
 async function listEvents(
   tx: ProjectTransaction,
-  { type, order = "desc" }: ValueOf<typeof EventsQuery>,
+  { type, order = "desc", afterSequence, createdSince }: ValueOf<typeof EventsQuery>,
   { limit, startingAfter }: PageRequest,
 ): Promise<readonly StoredEvent[] | null> {
   const after = startingAfter === null ? null : await sequenceOf(tx, startingAfter);
@@ -38,9 +38,10 @@ async function listEvents(
     `SELECT id, body FROM (
        SELECT id, body, sequence, sum(octet_length(body)) OVER (ORDER BY sequence ${direction}) - octet_length(body) AS before
          FROM (SELECT id, body, sequence FROM ramp.events WHERE ${OF_PROJECT} AND ($1::bigint IS NULL OR sequence ${later} $1)
-           AND ($2::text IS NULL OR type = $2) ORDER BY sequence ${direction} LIMIT $3) found
+           AND ($2::text IS NULL OR type = $2) AND ($5::bigint IS NULL OR sequence > $5)
+           AND ($6::timestamptz IS NULL OR sequence >= extract(epoch FROM $6::timestamptz) * 1000000) ORDER BY sequence ${direction} LIMIT $3) found
        ) page WHERE before < $4 ORDER BY sequence ${direction}`,
-    [after, type ?? null, limit + 1, MAX_PAGE_BYTES],
+    [after, type ?? null, limit + 1, MAX_PAGE_BYTES, afterSequence ?? null, createdSince ?? null],
   );
 }
 
@@ -60,7 +61,7 @@ export const getEvents = route("project", {
   path: "/v1/events",
   summary: "List the project's events, newest first",
   description:
-    "With `order=asc` a feed: events in the order of their commits. Keep the `id` of the last one and go on from it with `starting_after`, also after an empty page: none is lost.",
+    "With `order=asc` a feed: events in the order of their commits. Keep the `sequence` of the last one and go on from it with `afterSequence`, also after an empty page: none is lost. `createdSince` begins at a time, `starting_after` after the event of an id, which must still be there.",
   query: EventsQuery,
   response: {
     status: 200,
