@@ -91,7 +91,7 @@ function compileValidators(): void {
 }
 
 function copyTemplates(): void {
-  for (const name of ["ci", "docker"])
+  for (const name of ["ci", "docker", "provider"])
     cpSync(inRoot(`templates/${name}`), `${GENERATOR}/templates/${name}`, { recursive: true });
 }
 

@@ -1,0 +1,209 @@
+"""A whole provider of the ramp, with the standard library of Python only: sells USDC for US dollars in a sandbox, where each payment
+arrives after a second. Run it with `KEY_ID=key SECRET=secret python3 provider.py`, and try it with
+`routewright ramp provider test --url http://127.0.0.1:8090 --key-id key --secret secret`.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+import os
+import threading
+import time
+import urllib.request
+import uuid
+from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+KEY_ID, SECRET = os.environ["KEY_ID"], os.environ["SECRET"].encode()
+
+# In a database, with the money: both outlive a restart.
+onboardings: dict[str, dict] = {}
+payments: dict[str, dict] = {}
+lock = threading.Lock()
+
+
+class Refused(Exception):
+    """An answer that is no success: a status, and why."""
+
+    def __init__(self, status: int, error: str, message: str):
+        self.status, self.body = status, {"error": error, "message": message}
+
+
+CAPABILITIES = {
+    "code": "example",
+    "name": "Example Payments",
+    "logo": None,
+    "sandbox": True,
+    "refunds": True,
+    "requirements": [{"code": "KYC", "title": "Identity"}],
+    "rails": [{"code": "ACH", "title": "ACH", "properties": {}, "required": []}],
+    "pairs": [
+        {
+            "srcCurrencyCode": "USD",
+            "destCurrencyCode": "USDC_POLYGON",
+            "rail": "ACH",
+            "countries": ["US"],
+            "minSrcAmount": "10.00",
+            "maxSrcAmount": "5000.00",
+        }
+    ],
+}
+FEE = Decimal("1.00")
+FORM = {"type": "object", "properties": {"fullName": {"type": "string"}}, "required": ["fullName"]}
+
+
+def price(src_amount: str) -> dict:
+    fees = {"currencyCode": "USD", "totalFee": str(FEE), "networkFee": "0.00", "processingFee": str(FEE), "partnerFee": "0.00"}
+    return {"exchangeRate": "1", "fees": fees, "destAmount": f"{Decimal(src_amount) - FEE:.6f}"}
+
+
+def quote(asked: dict) -> dict:
+    if (asked["srcCurrencyCode"], asked["destCurrencyCode"]) != ("USD", "USDC_POLYGON"):
+        return {"quote": None}
+    return {"quote": {"rail": "ACH", "hasIndicativePrice": True, **price(asked["srcAmount"])}}
+
+
+def known(all_: dict, id_: str) -> dict:
+    if id_ not in all_:
+        raise Refused(404, "UNKNOWN_ORDER", "There is no order of this id.")
+    return all_[id_]
+
+
+def onboarding_of(id_: str) -> dict:
+    state = {"status": "COMPLETED", "form": None} if known(onboardings, id_)["checked"] else {"status": "PENDING", "form": FORM}
+    return {"id": id_, "requirements": [{"code": "KYC", "title": "Identity", "failureReason": None, **state}]}
+
+
+def payment_of(id_: str) -> dict:
+    payment = known(payments, id_)
+    order, status = payment["order"], payment["status"]
+    answer = {"id": id_, "reference": f"example-{id_}", "status": status, "failureReason": None, "instructions": []}
+    if order is None:
+        return answer
+    amount = order["movement"]["srcAmount"]
+    details = {"beneficiary": "Example Payments", "reference": id_, "rail": "ACH", "currency": "USD", "amount": amount}
+    answer["instructions"] = [{"encoding": "DISPLAY", "type": "BANK", "details": details}]
+    if status in ("SUCCESS", "REFUNDED"):
+        paid = price(amount)
+        answer["receipt"] = {"amountReceived": paid.pop("destAmount"), **paid}
+        answer["refunds"] = payment["refunds"]
+    return answer
+
+
+def pay(order: dict, text: str) -> None:
+    """The same id again is the same order, and never a second payment."""
+    before = payments.get(order["id"])
+    if before is None:
+        payments[order["id"]] = {"order": order, "text": text, "status": "AWAITING_FUNDS", "refunds": []}
+        threading.Timer(1, arrive, [order]).start()
+    elif before["order"] is not None and before["text"] != text:
+        raise Refused(409, "OTHER_ORDER", "The id is that of another order.")
+
+
+def cancel(id_: str) -> None:
+    """A cancel can overtake its order, which is never carried out then."""
+    payment = payments.setdefault(id_, {"order": None, "text": "", "status": "CANCELLED", "refunds": []})
+    if payment["status"] not in ("AWAITING_FUNDS", "CANCELLED"):
+        raise Refused(409, "TOO_LATE", "The payment has been made.")
+    payment["status"] = "CANCELLED"
+
+
+def refund(id_: str, order: dict) -> None:
+    payment = known(payments, id_)
+    if any(made["id"] == order["id"] for made in payment["refunds"]):
+        return
+    refunds = [*payment["refunds"], {name: order[name] for name in ("id", "amount", "reason")}]
+    if payment["status"] != "SUCCESS":
+        raise Refused(422, "NOT_REFUNDABLE", "The payment has not been made, or is refunded.")
+    left = Decimal(payment["order"]["movement"]["srcAmount"]) - sum(Decimal(made["amount"]) for made in refunds)
+    if left < 0:
+        raise Refused(422, "NOT_REFUNDABLE", "So much is not left.")
+    payment["refunds"] = refunds
+    if left == 0:
+        payment["status"] = "REFUNDED"
+
+
+def arrive(order: dict) -> None:
+    """Tells the ramp, which then looks the order up; without callbacks it looks less often."""
+    with lock:
+        if payments[order["id"]]["status"] != "AWAITING_FUNDS":
+            return
+        payments[order["id"]]["status"] = "SUCCESS"
+    body = json.dumps({"type": "execution.updated", "onboardingId": order["onboardingId"]})
+    id_, seconds = str(uuid.uuid4()), str(int(time.time()))
+    mac = hmac.new(SECRET, f"{id_}.{seconds}.{body}".encode(), "sha256").digest()
+    signature = "v1," + base64.b64encode(mac).decode()
+    headers = {"webhook-id": id_, "webhook-timestamp": seconds, "webhook-signature": signature}
+    try:
+        urllib.request.urlopen(urllib.request.Request(order["callbackUrl"], body.encode(), headers), timeout=10).close()
+    except OSError:
+        pass
+
+
+def is_signed(request: BaseHTTPRequestHandler, text: bytes) -> bool:
+    """A signature covers time, method, path, idempotency key and body; five minutes old it counts no longer."""
+    seconds, key = request.headers.get("x-provider-timestamp", ""), request.headers.get("idempotency-key", "")
+    lines = "\n".join([seconds, request.command, request.path, key, hashlib.sha256(text).hexdigest()])
+    expected = "v1=" + hmac.new(SECRET, lines.encode(), "sha256").hexdigest()
+    is_recent = seconds.isdigit() and abs(time.time() - int(seconds)) <= 300
+    is_equal = hmac.compare_digest(expected.encode(), request.headers.get("x-provider-signature", "").encode())
+    return is_recent and is_equal and request.headers.get("x-provider-key-id") == KEY_ID
+
+
+def answer(request: BaseHTTPRequestHandler, text: bytes) -> dict:
+    if not is_signed(request, text):
+        raise Refused(401, "UNAUTHORIZED", "The signature is wrong.")
+    body = json.loads(text) if text else None
+    resource, id_, action = (request.path[1:].split("/") + ["", ""])[:3]
+    match (request.command, resource, id_ != "", action):
+        case ("GET", "capabilities", False, ""):
+            return CAPABILITIES
+        case ("POST", "quotes", False, ""):
+            return quote(body)
+        case ("POST", "onboardings", False, ""):
+            onboardings.setdefault(body["id"], {"checked": False})
+            return onboarding_of(body["id"])
+        case ("GET", "onboardings", True, ""):
+            return onboarding_of(id_)
+        case ("POST", "onboardings", True, "requirements"):
+            known(onboardings, id_)["checked"] = True
+            return onboarding_of(id_)
+        case ("POST", "executions", False, ""):
+            pay(body, text.decode())
+            return payment_of(body["id"])
+        case ("GET", "executions", True, ""):
+            return payment_of(id_)
+        case ("POST", "executions", True, "cancel"):
+            cancel(id_)
+            return payment_of(id_)
+        case ("POST", "executions", True, "refunds"):
+            refund(id_, body)
+            return payment_of(id_)
+    raise Refused(404, "NOT_FOUND", "There is no such path.")
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        text = self.rfile.read(int(self.headers.get("content-length") or 0))
+        try:
+            with lock:
+                status, body = 200, answer(self, text)
+        except Refused as refused:
+            status, body = refused.status, refused.body
+        encoded = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(encoded)))
+        self.end_headers()
+        self.wfile.write(encoded)
+
+    do_POST = do_GET
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "8090"))), Handler)
+print(f"http://127.0.0.1:{server.server_port}", flush=True)
+server.serve_forever()

@@ -1,0 +1,69 @@
+/** The providers of templates/provider, each a process of its own (runtime/ramp/docs/provider-protocol.md, A whole provider). */
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { connectProvider } from "../../../runtime/ramp/operator/integrations.js";
+import { FIELD_PREFIX } from "../../../runtime/ramp/hosted-pages/requirement-form.js";
+import { atEnd } from "../../support/at-end.js";
+import { needs } from "../../support/needs.js";
+import { stopOf } from "../../support/processes.js";
+import { routewright } from "../support/command-line.js";
+import { eventually, made, newCustomer, onramp, ownWorld, reached } from "../support/world.js";
+
+const world = await ownWorld();
+
+const ENVIRONMENT = { ...process.env, KEY_ID: "key", SECRET: "secret", PORT: "0" };
+
+async function start(file: string): Promise<string> {
+  const path = fileURLToPath(new URL(`../../../templates/provider/${file}`, import.meta.url));
+  const [command, options] = file.endsWith(".py")
+    ? ["python3", [path]]
+    : [process.execPath, ["--import", "tsx", path]];
+  const child = spawn(command, options, { env: ENVIRONMENT, stdio: ["ignore", "pipe", "inherit"] });
+  atEnd(stopOf(child));
+  return new Promise((resolve) => createInterface({ input: child.stdout }).once("line", resolve));
+}
+
+describe.skipIf(!needs("python3")).each(["provider.ts", "provider.py"])("the template %s", (file) => {
+  it("passes the protocol's test", async () => {
+    const url = await start(file);
+    const { exit, out, error } = await routewright(
+      ...["provider", "test", "--url", url, "--key-id", "key", "--secret", "secret"],
+    );
+    expect(out, error).not.toContain("FAIL");
+    expect(out).toContain("a full refund is REFUNDED");
+    expect(exit).toBe(0);
+  });
+
+  it("sells through the ramp: a form on the hosted page, a payment, a callback and a refund", async () => {
+    const url = await start(file);
+    const project = await world.project({ providers: [] });
+    const connection = { provider: "example", url, keyId: "key", secret: "secret" };
+    made(await connectProvider(world.database, world.vault, project.id, connection));
+    const auth = await newCustomer(world, project);
+    const src = { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } };
+    const body = onramp({ src, autoExecute: true });
+    const created = await world.call("POST", "/v1/intent", { auth, body });
+    expect(created.status, created.text).toBe(201);
+    expect(created.json.intent.status).toBe("COMPLIANCE_IN_PROGRESS");
+    const form = { action: "submit", requirement: "KYC", [`${FIELD_PREFIX}fullName`]: "Ada" };
+    const page = `${world.url}${new URL(String(created.json.onboardingUrl)).pathname}`;
+    const submitted = await fetch(page, {
+      method: "POST",
+      body: new URLSearchParams(form),
+      redirect: "manual",
+    });
+    expect(submitted.status).toBe(303);
+    const id = String(created.json.intent.id);
+    await reached(world, `/v1/intent/${id}`, { auth }, "COMPLETED");
+    const refund = { reason: "returned" };
+    await world.call("POST", `/v1/intents/${id}/refund`, { auth: project.basic, body: refund });
+    await eventually(
+      () => world.call("GET", `/v1/intent/${id}/transaction`, { auth }),
+      ({ json }) => json.status === "REFUNDED",
+    );
+    const { json } = await world.call("GET", `/v1/intents/${id}`, { auth: project.basic });
+    expect(json).not.toHaveProperty("attention");
+  });
+});
