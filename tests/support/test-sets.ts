@@ -96,13 +96,13 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ),
   ],
   "walk through the ramp from end to end, each in a database of its own, or wait for its time limits": [
-    ...within("ramp/intents", "joint", "many-projects", "refunds"),
+    ...within("ramp/intents", "joint", "many-projects", "refunds", "refusals"),
     ...within("ramp/operator", "operators"),
     ...within("ramp/sandbox", "magic-amounts"),
     ...within("ramp/api", "document-limit", "erasure", "forwarded-headers", "integration"),
     ...within("ramp/core", "clock"),
     ...within("ramp/database", "settings"),
-    ...within("ramp/providers", "provider-test", "wrong-messages"),
+    ...within("ramp/providers", "provider-test", "templates", "wrong-messages"),
     ...within("ramp/webhooks", "feed", "order"),
   ],
 };
