@@ -160,7 +160,7 @@ const RENDERERS: Readonly<Record<(typeof FORMATS)[number], (changelog: Changelog
   {
     markdown: ({ entries }, title) =>
       [`# ${oneLine(title)}: changes`, ...entries.map(markdownDay)].join("\n\n").concat("\n"),
-    atom: (changelog, title) => atomOf(changelog, title, "urn:routewright:changelog"),
+    atom: (changelog, title) => atomOf(changelog, title, null),
     json: changelogText,
   };
 

@@ -199,7 +199,10 @@ export class Documents {
     return this.#cached(kind, access, String(this.#changelog.generation), sizeOfBody, ({ served }) => {
       const tierOf = (path: string): Tier | null => served.get(path)?.spec.tier ?? null;
       const seen = access === null ? whole : changelogFor(whole, access, tierOf);
-      const text = isAtom ? atomOf(seen, title, `${base ?? ""}/v1/system/changelog`) : JSON.stringify(seen);
+      const at = base
+        ? { self: `${base}/v1/system/changelog.atom`, explorer: `${base}/explore` }
+        : { self: "changelog.atom", explorer: "../../explore" };
+      const text = isAtom ? atomOf(seen, title, at) : JSON.stringify(seen);
       return new BufferedResult(Buffer.from(text), 0, 0);
     });
   }

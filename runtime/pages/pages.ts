@@ -47,7 +47,7 @@ function documentFiles(): readonly string[] {
 
 /** `/docs` (Swagger UI) and `/redoc`; of the data API also `/explore` and `/guide` (runtime/docs/catalogue.md, Explorer). */
 function documentPages(title: string, about: ApiAbout | null): readonly PageRoute[] {
-  const head = { title, ...about };
+  const head = { title, hasFeed: about !== null, ...about };
   const pages = pagesOf(about);
   // The explorer comes first in the menu.
   const menu = about === null ? pages : [EXPLORER, GUIDE, SWAGGER, REDOC];
@@ -172,11 +172,14 @@ interface PageParts {
 /** What every document's header shows. */
 interface DocumentHead extends Pick<ApiAbout, "description" | "logo"> {
   readonly title: string;
+  readonly hasFeed: boolean;
 }
+
+const FEED = '<link rel="alternate" type="application/atom+xml" href="v1/system/changelog.atom">';
 
 /** A document in the common frame, with the menu of all of them. Those are texts. */
 function documentOf(
-  { title, logo, description }: DocumentHead,
+  { title, logo, description, hasFeed }: DocumentHead,
   links: readonly string[],
   parts: PageParts,
 ): string {
@@ -193,7 +196,7 @@ function documentOf(
 <title>${name}</title>
 <link rel="icon" href="data:,">
 <script src="docs/theme.js"></script>
-${[...styles, library ?? ""].join("\n")}
+${[hasFeed ? FEED : "", ...styles, library ?? ""].join("\n")}
 <script type="module" src="docs/${parts.script}"></script>
 </head>
 <body>
@@ -204,7 +207,7 @@ ${[...styles, library ?? ""].join("\n")}
 ${links.join("\n")}
 </nav>
 ${parts.tools ?? ""}
-<button id="theme" type="button" aria-pressed="false">Dark</button>
+<button id="theme" type="button" aria-pressed="false" title="Switch between light and dark">Dark</button>
 </header>
 ${parts.main}
 </body>

@@ -146,7 +146,16 @@ it("is served, as JSON and as a feed; with CATALOGUE=allowed, only what the key 
   });
   expect([feed.status, feed.headers["content-type"]]).toEqual([200, "application/atom+xml; charset=utf-8"]);
   expect(feed.text).toContain("breaking: /v1/shop/sales: Column removed: shop: text null");
-  expect((await sendRequest(open.url, "/v1/system/changelog.atom")).text).toContain("<entry>");
+  const atom = (await sendRequest(open.url, "/v1/system/changelog.atom")).text;
+  expect(atom).toContain("<entry>");
+  // Ids are absolute; links lead to the feed and to the explorer.
+  expect(atom).toContain("<id>urn:routewright:changelog</id>");
+  expect(atom).toContain('<link rel="self" type="application/atom+xml" href="changelog.atom"/>');
+  expect(atom).toContain('<link rel="alternate" type="text/html" href="../../explore"/>');
+  const located = await startFolder(join(folder, "generated"), { PUBLIC_URL: "https://example.com/data" });
+  const known = (await sendRequest(located.url, "/v1/system/changelog.atom")).text;
+  expect(known).toContain("<id>https://example.com/data/v1/system/changelog</id>");
+  expect(known).toContain('href="https://example.com/data/v1/system/changelog.atom"');
 
   const allowed = await startFolder(join(folder, "generated"), { CATALOGUE: "allowed" });
   expect(await endpoints(allowed.url)).toEqual(["/v1/shop/sales"]);

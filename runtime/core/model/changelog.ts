@@ -84,8 +84,26 @@ export function changeText({ title, subject, before, after }: ConsumerChange): s
   return [title, subject, values].filter((part) => part !== null && part !== "").join(": ");
 }
 
-/** The changelog as an Atom feed (RFC 4287). `address`: where it is, or a name that identifies it. */
-export function atomOf({ entries }: Changelog, title: string, address: string): string {
+/** Names a feed whose own address is not known: an id of Atom is absolute (RFC 4287, 4.2.6). */
+const NAMELESS = "urn:routewright:changelog";
+
+/** Where a feed and what it is about are served; absolute, or relative where the public address is not known. */
+interface FeedAddresses {
+  readonly self: string;
+  readonly explorer: string;
+}
+
+/** The changelog as an Atom feed (RFC 4287). `addresses`: of one that is served. */
+export function atomOf({ entries }: Changelog, title: string, addresses: FeedAddresses | null): string {
+  const { self = "", explorer = "" } = addresses ?? {};
+  const address = /^https?:/.test(self) ? self.replace(/\.atom$/, "") : NAMELESS;
+  const links =
+    addresses === null
+      ? []
+      : [
+          `  <link rel="self" type="application/atom+xml" href="${xml(self)}"/>`,
+          `  <link rel="alternate" type="text/html" href="${xml(explorer)}"/>`,
+        ];
   const items = entries.map(({ date, changes }) => {
     const lines = changes.map((change) => `${change.severity}: ${change.endpoint}: ${changeText(change)}`);
     return [
@@ -102,6 +120,7 @@ export function atomOf({ entries }: Changelog, title: string, address: string): 
     '<feed xmlns="http://www.w3.org/2005/Atom">',
     `  <id>${xml(address)}</id>`,
     `  <title>${xml(`${title}: changes`)}</title>`,
+    ...links,
     `  <updated>${xml(entries[0]?.date ?? "1970-01-01")}T00:00:00Z</updated>`,
     `  <author><name>${xml(title)}</name></author>`,
     ...items,

@@ -40,7 +40,7 @@ interface SavedPicture {
   readonly height: number;
 }
 
-/** The picture below the endpoint's path, with where it is from. */
+/** The picture below the endpoint's title, with where it is from. */
 function savedPicture({ request }: ChartSource, plot: Plot): SavedPicture {
   const drawn = plot.picture();
   const [width, height] = [drawn.width + 2 * MARGIN, drawn.height + HEAD + FOOT];
@@ -51,9 +51,11 @@ function savedPicture({ request }: ChartSource, plot: Plot): SavedPicture {
     width,
     height,
     svg("rect", { width, height, fill: ground }),
-    words(MARGIN + 2, 28, request.endpoint.path, text, { "font-size": 15, "font-weight": 600 }),
+    words(MARGIN + 2, 28, request.endpoint.title, text, { "font-size": 15, "font-weight": 600 }),
     drawn.element,
-    words(MARGIN + 2, height - 12, new URL(BASE).host, soft, { "font-size": 11 }),
+    words(MARGIN + 2, height - 12, `${new URL(BASE).host}${request.endpoint.path}`, soft, {
+      "font-size": 11,
+    }),
   );
   return { text: new XMLSerializer().serializeToString(whole), width, height };
 }
@@ -72,7 +74,7 @@ async function pngOf({ text, width, height }: SavedPicture): Promise<Blob> {
 
 /** The text that shows the chart in another page. */
 function embedHelp({ request, state }: ChartSource): readonly Child[] {
-  const { path, tier } = request.endpoint;
+  const { path, tier, title } = request.endpoint;
   if (tier !== "tier0")
     return [
       el("h3", "Embed"),
@@ -80,10 +82,21 @@ function embedHelp({ request, state }: ChartSource): readonly Child[] {
     ];
   const address = `${BASE}/explore/embed?${embedQuery(path, request.parameters, state)}`;
   const quoted = address.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
-  const text = `<iframe src="${quoted}" title="${path}" width="720" height="480" style="border:0"></iframe>`;
+  const name = title.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+  const text = `<iframe src="${quoted}" title="${name}" width="100%" height="480" style="border:0"></iframe>`;
   return [
     el("h3", "Embed"),
-    el("p", "It reads the latest data each time it is opened, without a key."),
+    el("p", "It is as wide as its place and reads the latest data each time it is opened, without a key."),
+    el(
+      "p",
+      "Add ",
+      el("code", "&theme=light"),
+      " or ",
+      el("code", "dark"),
+      ", and ",
+      el("code", "&title=…"),
+      ".",
+    ),
     copyable("Embedded chart", text),
     el("p", el("a", { href: address }, "Open it alone")),
   ];

@@ -10,6 +10,8 @@ import { messageOf } from "../../core/model/outcome.js";
 
 const root = document.querySelector("main") ?? document.body;
 const state = readState(location.search);
+/** The title that the embedding page chooses. */
+const title = new URLSearchParams(location.search).get("title");
 
 async function show(): Promise<void> {
   const { catalogue } = await fetchCatalogue();
@@ -24,10 +26,11 @@ async function show(): Promise<void> {
   const source = `${BASE}/explore${writeState({ ...state, view: "chart" })}`;
   const draw = (): void =>
     root.replaceChildren(
-      el("h1", endpoint.title),
+      el("h1", title ?? endpoint.title),
       plotOf(plan, columns, notes).element,
       el(
         "p.note",
+        `Source: ${catalogue.title}, ${new URL(BASE).host} · `,
         el("a", { href: source, target: "_blank", rel: "noopener" }, "Open in the explorer"),
         endpoint.data_as_of !== null && " · built ",
         endpoint.data_as_of !== null && time(endpoint.data_as_of),

@@ -5,8 +5,13 @@ const NAME = "routewright.theme";
 const { classList } = document.documentElement;
 const system = matchMedia("(prefers-color-scheme: dark)");
 
+/** A page that embeds a chart says its theme: `theme=light`, `dark`, or `auto` for the system's. */
+const embedded = location.pathname.endsWith("/embed")
+  ? (new URLSearchParams(location.search).get("theme") ?? "auto")
+  : null;
+
 function apply(): void {
-  const chosen = storage("localStorage").getItem(NAME) ?? "";
+  const chosen = embedded?.replace("auto", "") ?? storage("localStorage").getItem(NAME) ?? "";
   const isDark = chosen === "" ? system.matches : chosen === "dark";
   document.querySelector("#theme")?.setAttribute("aria-pressed", String(isDark));
   if (classList.contains("dark-mode") === isDark) return;

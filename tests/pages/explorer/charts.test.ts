@@ -301,6 +301,7 @@ describe.skipIf(!needs("chromium"))("a chart", () => {
     await page.getByRole("button", { name: "Embed this chart" }).click();
     const frame = await page.getByRole("region", { name: "Embedded chart" }).innerText();
     expect(frame).toContain(`<iframe src="${url}/explore/embed?endpoint=%2Fv1%2Fshapes%2Fseries"`);
+    expect(frame).toContain('title="Series" width="100%"');
     const other = createServer((request, response) => {
       const path = request.url === "/explore" ? "/explore" : "/docs";
       const src = request.url === "/" ? frame : `<iframe src="${url}${path}"></iframe>`;
