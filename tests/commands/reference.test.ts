@@ -27,6 +27,12 @@ it("the table of options lists every option of generate and watch, and no other"
   expect(listed.toSorted()).toEqual([...options].sort());
 });
 
+/** Values of keys that take no address. */
+const VALUES_BY_KEY: Readonly<Record<string, string | boolean>> = {
+  defaultTier: "tier2",
+  "usage.shapes": true,
+};
+
 it("the table of the config file lists every key, with its variables, as the command has them", async () => {
   const folder = ownFolder();
   const settings = JSON.parse((await routewright(folder, ["config", "--json"])).out) as object;
@@ -34,8 +40,8 @@ it("the table of the config file lists every key, with its variables, as the com
   const text = pageText(CONFIGURATION, "Config file");
   for (const [, key = "", names = ""] of text.matchAll(/^\| `([^`]+)`(?:[^|]*\|){3}([^|]*)\|/gm)) {
     for (const [, name = ""] of names.matchAll(/`(\w+)`/g)) {
-      const value = key === "defaultTier" ? "tier2" : "https://example.org/x";
-      const { out } = await routewright(folder, ["config", "--json"], { [name]: value });
+      const value = VALUES_BY_KEY[key] ?? "https://example.org/x";
+      const { out } = await routewright(folder, ["config", "--json"], { [name]: String(value) });
       expect(JSON.parse(out)).toMatchObject({ [key]: { value } });
     }
   }
