@@ -23,6 +23,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/dbt/while-dbt-runs.test.ts",
   "tests/server/mcp/summaries.test.ts",
   "tests/diff/oracle/oracle.test.ts",
+  "tests/diff/oracle/type-square.test.ts",
 ];
 
 const BEFORE_A_QUERY = "decided before a query: the engine takes no part";

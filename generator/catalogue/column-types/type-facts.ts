@@ -46,7 +46,9 @@ const FAMILIES: readonly (readonly [names: RegExp, family: string])[] = [
   [/^fixedstring$/, "zero-padded text"],
   [/^interval\b/, "interval"],
   [/^(?:inet|cidr|macaddr8?|money|bytea|xml|oid|tsvector|tsquery|jsonpath|citext)$/, ""],
-  [/range$/, "range"],
+  [/^int[48]range$/, "integer range"],
+  [/^int[48]multirange$/, "integer multirange"],
+  [/range$/, ""],
   [/^(?:bit|varbit|bit varying)$/, "bits"],
   [/^(?:timestamp|timestamptz|timestamp with(?:out)? time zone|datetime(?:32|64)?)$/, "timestamp"],
 ];

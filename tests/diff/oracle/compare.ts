@@ -102,7 +102,7 @@ interface Rows {
 }
 
 /** Keeps the text of numbers, which `JSON.parse` rounds. */
-function rowsOf(body: string): Rows {
+export function rowsOf(body: string): Rows {
   const exact = body.replaceAll(
     /("(?:[^"\\]|\\.)*")|(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)/g,
     (_, text: string | undefined, number: string) => text ?? `{"number":"${number}"}`,
@@ -156,7 +156,7 @@ function kindChange(name: string, base: readonly Row[], head: readonly Row[]): r
   return [{ needs: "breaking", what: `${name}: ${[...before].join("/")} → ${fresh.join("/")}` }];
 }
 
-function kindOf(text: string): string {
+export function kindOf(text: string): string {
   if (text.startsWith('{"number":')) return "number";
   return text.startsWith('"')
     ? "string"
