@@ -129,7 +129,7 @@ describe("a refusal that waits", () => {
     expect(refused.length).toBeGreaterThan(0);
   });
 
-  it("for its price waits where the destination would receive less, and is told once", async () => {
+  it("with the reason PRICE waits while the new price is lower, and sends one event", async () => {
     const { create, provider, read, told } = await begin({ error: "QUOTE_EXPIRED" }, { holdMs: 60_000 });
     const created = await create();
     const id = String(created.json.intent.id);

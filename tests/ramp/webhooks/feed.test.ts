@@ -160,14 +160,14 @@ describe("the feed", () => {
     expectRefused(await Promise.all(wrong), 400, "INVALID_REQUEST");
   });
 
-  it("tells what one commit did in the order in which it happened", async () => {
+  it("lists the events of one transaction in the order of the changes", async () => {
     const project = await world.project();
     await completed(await newCustomer(world, project));
     const told = (await pollAll(project)).map(({ type, data }) => [type, data["status"], data["intent"]]);
     const before = new Map<string, unknown>();
     for (const [type, status, intent] of told) {
       const { status: of, transaction } = intent as Record<string, unknown>;
-      // What follows from a change is told after it.
+      // The event of a cause comes before that of its effect.
       if (type === "intent.status_changed" && status === "COMPLETED")
         expect(before.get("transaction.updated")).toBe("SUCCESS");
       if (type === "intent.status_changed" && status === "COMPLIANCE_APPROVED")
