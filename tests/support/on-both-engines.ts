@@ -21,6 +21,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/server/system/values.test.ts",
   "tests/server/system/chart.test.ts",
   "tests/dbt/while-dbt-runs.test.ts",
+  "tests/pages/explorer/every-chart.test.ts",
   "tests/server/mcp/summaries.test.ts",
   "tests/diff/oracle/oracle.test.ts",
   "tests/diff/oracle/type-square.test.ts",

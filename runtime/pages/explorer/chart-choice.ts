@@ -27,6 +27,11 @@ export interface ChartState {
   readonly only: string;
 }
 
+interface Totals {
+  readonly column: string;
+  readonly values: readonly string[];
+}
+
 /** A chart with axes. */
 export interface AxisPlan {
   readonly kind: "line" | "bar";
@@ -49,10 +54,8 @@ export interface AxisPlan {
     readonly value: string;
     readonly values: readonly string[];
   } | null;
-  /** Values whose rows are left out: they are totals of the others. */
-  readonly totals: readonly string[];
-  /** The columns that have such values. */
-  readonly totalled: readonly string[];
+  /** Values by column whose rows are left out: they are totals of the others. */
+  readonly totals: readonly Totals[];
   readonly rows: readonly ShownRow[];
   /** What else may be chosen. */
   readonly choices: {
@@ -79,8 +82,8 @@ export function chooseChart(table: ChartTable, state: ChartState, isGrouped = fa
   const roles = rolesOf(table);
   if (table.rows.length === 1) return figuresOf(table, roles);
   // A group called "Total" holds no others.
-  const { parts, totals, totalled } = isGrouped
-    ? { parts: table.rows, totals: [], totalled: [] }
+  const { parts, totals } = isGrouped
+    ? { parts: table.rows, totals: [] }
     : withoutTotals(namesOf(roles, "category"), table.rows);
   const x = axisOf(roles, parts, state.x);
   const measures = measuresOf({ ...table, rows: parts }, roles).filter((name) => name !== x.name);
@@ -108,7 +111,6 @@ export function chooseChart(table: ChartTable, state: ChartState, isGrouped = fa
       series,
       only,
       totals,
-      totalled,
       rows,
     },
     xKind: isTime ? "time" : isOrdered(x.name, roles, rows) ? "ordered" : "category",
@@ -190,21 +192,19 @@ export function isTotal(row: ShownRow, name: string): boolean {
 
 const TOTAL = /^(all|total|totals|overall|sum|any)$/i;
 
-/** The rows without those that are totals of others, such as `All` beside its parts, and the names of these. */
+/** The rows without those that are totals of others, such as `All` beside its parts, and the values of these. */
 function withoutTotals(categories: readonly string[], rows: readonly ShownRow[]) {
-  const totals = new Set<string>();
-  const totalled: string[] = [];
+  const totals: Totals[] = [];
   let parts = rows;
   for (const name of categories) {
     // One part beside a total is not its only one.
     if (distinct(name, parts) < 3) continue;
     const whole = parts.filter((row) => isTotal(row, name));
     if (whole.length === 0) continue;
-    totalled.push(name);
-    for (const row of whole) totals.add(textOf(row[name] ?? null));
+    totals.push({ column: name, values: [...new Set(whole.map((row) => textOf(row[name] ?? null)))] });
     parts = parts.filter((row) => !isTotal(row, name));
   }
-  return { parts, totals: [...totals], totalled };
+  return { parts, totals };
 }
 
 const ORDERED = /(^|_)(bucket|bin|range|window|band|age|tier|level|size|timeframe)$/i;

@@ -19,7 +19,8 @@ export async function addedUp(
   const others = Object.fromEntries(Object.entries(parameters).filter(([name]) => isFilterName(name)));
   const order = `${plan.x}_order`;
   const companion = endpoint.columns.some(({ name }) => name === order) ? [order] : [];
-  const named = [plan.series, plan.only?.column, ...plan.totalled, ...companion];
+  const totalled = plan.totals.map(({ column }) => column);
+  const named = [plan.series, plan.only?.column, ...totalled, ...companion];
   const by = [...new Set(named.flatMap((name) => name ?? []))].filter((name) => name !== plan.x);
   const asked = { x: plan.x, y: plan.measures, by };
   if ([plan.x, ...plan.measures, ...by].some((name) => name.includes(","))) return null;
@@ -82,10 +83,10 @@ function rowOf({ x, by, sum, count }: FoundPoints["points"][number], asked: Aske
   };
 }
 
-function isDrawn({ row }: PointRow, { only, totalled }: AxisPlan): boolean {
+function isDrawn({ row }: PointRow, { only, totals }: AxisPlan): boolean {
   return (
     (only === null || textOf(row[only.column] ?? null) === only.value) &&
-    !totalled.some((name) => isTotal(row, name))
+    !totals.some(({ column }) => isTotal(row, column))
   );
 }
 

@@ -36,7 +36,8 @@ export function notesOf(
     others > 0 && `“other” is the sum of ${count(others, "value")} of ${series ?? "the axis"}.`,
     leftOut > 0 &&
       `Only the largest are drawn: ${count(leftOut, "value")} of ${series ?? "the axis"} are left out, which cannot be added up.`,
-    totals.length > 0 && `Rows of ${totals.join(", ")} are left out: they hold the others.`,
+    totals.length > 0 &&
+      `Rows of ${totals.map(({ column, values }) => `${column} ${values.join(", ")}`).join("; ")} are left out: they hold the others.`,
   ];
   return notes.filter((note) => note !== false);
 }

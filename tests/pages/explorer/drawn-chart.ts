@@ -10,8 +10,8 @@ export interface SaidChart {
   readonly grain: string | null;
   readonly series: string | null;
   readonly only: { readonly column: string; readonly value: string } | null;
-  /** Values whose rows are totals of others. */
-  readonly totals: readonly string[];
+  /** Columns and those of their values whose rows are totals of others. */
+  readonly totals: readonly (readonly [column: string, values: readonly string[]])[];
   readonly notes: string;
 }
 
@@ -23,7 +23,11 @@ export function saidChart(label: string): SaidChart | null {
   const found = AXES.exec(label);
   if (found === null) return null;
   const [, kind, aggregate = null, measures = "", grain = null, x = "", series = null, column, value] = found;
-  const totals = /Rows of (.+?) are left out: they hold the others/.exec(label)?.[1]?.split(", ") ?? [];
+  const left = /Rows of (.+?) are left out: they hold the others/.exec(label)?.[1]?.split("; ") ?? [];
+  const totals = left.map((text) => {
+    const [of = "", ...values] = text.split(/(?<=^\S+) |, /);
+    return [of, values] as const;
+  });
   const only = column === undefined ? null : { column, value: value ?? "" };
   return {
     ...{ kind: kind === "line" ? "line" : "bar", aggregate, measures: measures.split(", "), x, grain },
