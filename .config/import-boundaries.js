@@ -40,7 +40,7 @@ export const BOUNDARIES = {
     generator/artifacts generator/manifest generator/catalogue generator/render generator/diff @routewright/runtime`,
   "generator/commands": list`
     generator generator/artifacts generator/manifest generator/catalogue generator/render generator/output generator/diff
-    generator/lint generator/verify generator/ddl generator/report generator/watch @routewright/runtime`,
+    generator/lint generator/verify generator/ddl generator/report generator/watch @routewright/runtime @routewright/ramp`,
   generator: list`
     generator/artifacts generator/manifest generator/catalogue generator/diff generator/lint generator/verify
     generator/commands @routewright/runtime`,
@@ -118,10 +118,25 @@ function partOf(file) {
   return PARTS.find((part) => path.startsWith(`${part}/`));
 }
 
+const isOfRamp = (part) => /^runtime\/ramp(\/|$)/.test(part);
+
+/** How the ramp, a package of its own, names files of the runtime. */
+const INTERNAL = /^@routewright\/runtime\/internal\//;
+
+/** The file that a specifier names, of our sources. */
+function fileOf(from, specifier) {
+  const path = INTERNAL.test(specifier)
+    ? join(ROOT, "runtime", specifier.replace(INTERNAL, ""))
+    : resolve(dirname(from), specifier);
+  return path.replace(/\.js$/, ".ts");
+}
+
+const namesFile = (specifier) => specifier.startsWith(".") || INTERNAL.test(specifier);
+
 function targetOf(from, specifier) {
-  if (/^@routewright\/runtime(\/|$)/.test(specifier)) return "@routewright/runtime";
+  if (namesFile(specifier)) return partOf(fileOf(from, specifier));
   if (specifier === "routewright") return "generator";
-  return specifier.startsWith(".") ? partOf(resolve(dirname(from), specifier)) : undefined;
+  return /^@routewright\/(runtime|ramp)(?=\/|$)/.exec(specifier)?.[0];
 }
 
 /** TypeScript files below a folder, without build output. */
@@ -142,8 +157,8 @@ function importsOf(file, text) {
     .preProcessFile(text, true, true)
     .importedFiles.filter(({ pos }) => !/\bimport\(\s*["']?$/.test(text.slice(0, pos)))
     .map(({ fileName }) => fileName)
-    .filter((specifier) => specifier.startsWith("."))
-    .map((specifier) => resolve(dirname(file), specifier).replace(/\.js$/, ".ts"));
+    .filter(namesFile)
+    .map((specifier) => fileOf(file, specifier));
 }
 
 let graph;
@@ -177,7 +192,7 @@ export function unusedPermissions(boundaries = BOUNDARIES) {
   const used = new Set(
     [...importGraph()].flatMap(([file, imports]) => [
       ...imports.map((target) => `${partOf(file)} → ${partOf(target)}`),
-      ...(importsRuntimePackage(file) ? [`${partOf(file)} → @routewright/runtime`] : []),
+      ...PACKAGES.filter((name) => importsPackage(file, name)).map((name) => `${partOf(file)} → ${name}`),
     ]),
   );
   return Object.entries(boundaries)
@@ -185,8 +200,10 @@ export function unusedPermissions(boundaries = BOUNDARIES) {
     .filter((permission) => !used.has(permission));
 }
 
-function importsRuntimePackage(file) {
-  return readFileSync(file, "utf8").includes('"@routewright/runtime');
+const PACKAGES = ["@routewright/runtime", "@routewright/ramp"];
+
+function importsPackage(file, name) {
+  return readFileSync(file, "utf8").includes(`"${name}`);
 }
 
 const rule = {
@@ -196,6 +213,8 @@ const rule = {
     messages: {
       boundary: "{{from}}/ may not import {{to}}: see .config/import-boundaries.js.",
       unused: "No import uses the permission {{permission}}: remove it.",
+      package:
+        "The ramp is a package of its own: no path leads into it or out of it. It imports @routewright/runtime/internal/….",
       circle: "{{specifier}} imports this file, directly or through others: imports may not form a circle.",
     },
   },
@@ -210,12 +229,13 @@ const rule = {
     const check = ({ source, type }) => {
       if (typeof source?.value !== "string") return;
       const specifier = source.value;
-      if (specifier.startsWith(".") && type !== "ImportExpression") {
-        const file = resolve(dirname(context.filename), specifier).replace(/\.js$/, ".ts");
-        if (leadsTo(file, context.filename))
+      if (namesFile(specifier) && type !== "ImportExpression") {
+        if (leadsTo(fileOf(context.filename, specifier), context.filename))
           context.report({ node: source, messageId: "circle", data: { specifier } });
       }
       const to = targetOf(context.filename, specifier);
+      if (specifier.startsWith(".") && to !== undefined && isOfRamp(from) !== isOfRamp(to))
+        context.report({ node: source, messageId: "package" });
       if (to === undefined || to === from || BOUNDARIES[from].includes(to)) return;
       if (type === "ImportExpression" && LOADED_WHEN_USED[from]?.includes(to)) return;
       context.report({ node: source, messageId: "boundary", data: { from, to } });

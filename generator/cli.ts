@@ -1,6 +1,5 @@
-import { createRequire } from "node:module";
 import { CommanderError, Help, type Option } from "commander";
-import { CliCommand, EXIT, type Exit, print } from "./commands/command.js";
+import { CliCommand, EXIT, type Exit, print, versionOf } from "./commands/command.js";
 import { messageOf } from "@routewright/runtime/model";
 
 /** A command's module: it declares the command's options and its action. */
@@ -88,9 +87,4 @@ function optionDescription(this: Help, option: Option): string {
 function calledIn(argv: readonly string[]): string | undefined {
   const [first, second] = argv.filter((argument) => !argument.startsWith("-"));
   return first === "help" ? second : first;
-}
-
-function versionOf(): string {
-  const { version } = createRequire(import.meta.url)("routewright/package.json") as { version: string };
-  return version;
 }

@@ -25,11 +25,15 @@ import { removeStale } from "./stale.js";
 const inRoot = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const GENERATOR = inRoot("generator/dist");
 const ASSETS = inRoot("runtime/dist/assets");
+const REEXPORT = inRoot("runtime/dist/ramp");
 
 for (const folder of [`${GENERATOR}/chunks`, `${GENERATOR}/templates`, `${GENERATOR}/validators`, ASSETS])
   rmSync(folder, { recursive: true, force: true });
 removeStale(inRoot("generator"), GENERATOR, ["render-worker.js", "render-worker.js.map"]);
+rmSync(REEXPORT, { recursive: true, force: true });
 removeStale(inRoot("runtime"), inRoot("runtime/dist"), []);
+removeStale(inRoot("runtime/ramp"), inRoot("runtime/ramp/dist"), []);
+reexportRamp();
 await bundleCommandLine();
 copyTemplates();
 copyRedoc();
@@ -39,6 +43,13 @@ await bundlePages();
 writeNotice(`${ASSETS}/NOTICE.txt`);
 // Last: `scripts/ready.js` takes their time for that of the build.
 compileValidators();
+
+/** `@routewright/runtime/ramp`, as it was before the ramp was a package. The compiler cannot write it: the ramp imports the runtime. */
+function reexportRamp(): void {
+  mkdirSync(REEXPORT);
+  for (const file of ["index.js", "index.d.ts"])
+    writeFileSync(`${REEXPORT}/${file}`, 'export * from "@routewright/ramp";\n');
+}
 
 /** Loading some sixty small modules would take as long as rendering a catalogue. */
 async function bundleCommandLine(): Promise<void> {
@@ -162,7 +173,7 @@ async function bundleMcpServer(): Promise<void> {
     format: "esm",
     platform: "node",
     target: "node20",
-    external: ["ajv", "ajv-formats"],
+    external: ["ajv"],
     legalComments: "eof",
     logLevel: "warning",
   });

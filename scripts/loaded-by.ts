@@ -1,12 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, posix } from "node:path";
 import ts from "typescript";
+import { INTERNAL } from "./bench/static-imports.js";
 
 /** What a generated module and the packages' own names stand for, as in `tests/vitest.config.ts`. */
 const ENTRIES: Readonly<Record<string, string>> = {
   "@routewright/runtime": "runtime/index.ts",
   "@routewright/runtime/model": "runtime/generator-api.ts",
-  "@routewright/runtime/ramp": "runtime/ramp/ramp-service.ts",
+  "@routewright/ramp": "runtime/ramp/ramp-service.ts",
   "@routewright/runtime/server": "runtime/server/server.ts",
   "@routewright/runtime/keys": "runtime/server/keys.ts",
 };
@@ -48,6 +49,8 @@ function importsOf(root: string, file: string): readonly string[] {
 }
 
 function fileOf(folder: string, specifier: string): string | undefined {
+  const internal = INTERNAL.exec(specifier)?.[1];
+  if (internal !== undefined) return `runtime/${internal}.ts`;
   if (!specifier.startsWith(".")) return ENTRIES[specifier];
   return posix.join(folder, specifier).replace(/\.js$/, ".ts");
 }

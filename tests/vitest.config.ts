@@ -13,11 +13,9 @@ export default defineConfig({
     alias: [
       { find: /^@routewright\/runtime$/, replacement: source("runtime/index.ts") },
       { find: /^@routewright\/runtime\/model$/, replacement: source("runtime/generator-api.ts") },
-      { find: /^@routewright\/runtime\/ramp$/, replacement: source("runtime/ramp/ramp-service.ts") },
-      {
-        find: /^@routewright\/runtime\/ramp\/environment$/,
-        replacement: source("runtime/ramp/environment.ts"),
-      },
+      { find: /^@routewright\/runtime\/internal\/(.+)\.js$/, replacement: source("runtime/$1.ts") },
+      { find: /^@routewright\/ramp$/, replacement: source("runtime/ramp/ramp-service.ts") },
+      { find: /^@routewright\/ramp\/environment$/, replacement: source("runtime/ramp/environment.ts") },
       { find: /^@routewright\/runtime\/(\w+)$/, replacement: source("runtime/server/$1.ts") },
     ],
   },

@@ -166,6 +166,12 @@ const NO_MANIFEST =
 /** Folder of what commands keep on this machine: the embedded database, the ramp's key, build times. */
 export const DATA_DIR = ".data";
 
+/** The version of all packages of ours. */
+export function versionOf(): string {
+  const { version } = createRequire(import.meta.url)("routewright/package.json") as { version: string };
+  return version;
+}
+
 /** The text of a template; the build copies them into the package. */
 export function templateText(name: string): string {
   const root = dirname(createRequire(import.meta.url).resolve("routewright/package.json"));

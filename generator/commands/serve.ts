@@ -1,6 +1,5 @@
 import cluster from "node:cluster";
 import { availableParallelism } from "node:os";
-import { rampSettings } from "@routewright/runtime/ramp/environment";
 import { createLogger, openPrimary, readEnvironments } from "@routewright/runtime/server";
 import { adapterNotice, messageOf } from "@routewright/runtime/model";
 import { InvalidArgumentError, Option } from "commander";
@@ -8,11 +7,17 @@ import { adapterIn } from "../catalogue/catalogue-file.js";
 import { closest } from "../manifest/strings.js";
 import type { Settings } from "../config.js";
 import { type CliCommand, EXIT, type CommandResult, failure, withSettings } from "./command.js";
-import type { ServeOptions } from "./serve/serve-options.js";
+import { loadRampEnvironment, rampMissing } from "./ramp-package.js";
+import type { Environments, ServeOptions } from "./serve/serve-options.js";
 import { serveHere, serveWithWorkers } from "./serve/servers.js";
 
 /** Each worker takes about 100 MB and its own database connections. */
 const MAX_WORKERS = 64;
+
+/** Reads the settings of both services from the variables and the flags. */
+type ReadsEnvironments = (
+  variables: NodeJS.ProcessEnv,
+) => ReturnType<typeof readEnvironments<Environments["ramp"]>>;
 
 interface Flags extends Pick<ServeOptions, "watch" | "workers" | "allowEdited"> {
   readonly generated?: string;
@@ -41,15 +46,16 @@ export function configure(command: CliCommand): void {
     .option("--guard", "at refresh, hold back what `diff` calls breaking or exposing (REFRESH_GUARD)", false)
     .option("--allow-edited", "serve generated modules that were edited, added or deleted by hand", false)
     .option("--workers <number>", "processes that serve the data API, or auto: one per core", parseWorkers, 1)
-    .runs(async (flags: Flags) =>
-      reported(
-        withSettings(
-          flags,
-          (settings) => serve(flags, settings),
-          (variables) => problemsOf(withFlags(variables, flags)),
-        ),
-      ),
-    )
+    .runs(async (flags: Flags) => {
+      const ramp = await loadRampEnvironment();
+      const read: ReadsEnvironments = (variables) =>
+        readEnvironments(withFlags(variables, flags), ramp?.rampSettings ?? (() => null));
+      const problems = (variables: NodeJS.ProcessEnv): readonly string[] => {
+        const reading = read(variables);
+        return reading.ok ? [] : reading.problems;
+      };
+      return reported(withSettings(flags, (settings) => serve(flags, settings, read), problems));
+    })
     .helpEnd(["serve --only data", "serve --watch --workers auto"], {
       0: "stopped by a signal",
       2: "cannot start; the message says why",
@@ -67,11 +73,6 @@ async function reported(serving: Promise<CommandResult>): Promise<CommandResult>
   return result;
 }
 
-function problemsOf(variables: NodeJS.ProcessEnv): readonly string[] {
-  const reading = readEnvironments(variables, rampSettings);
-  return reading.ok ? [] : reading.problems;
-}
-
 function parsePort(text: string): string {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return text;
   throw new InvalidArgumentError("It must be a whole number from 0 to 65535.");
@@ -85,11 +86,12 @@ function parseWorkers(text: string): number {
 }
 
 /** `routewright serve`: starts the servers and returns once a signal has stopped them. */
-async function serve(flags: Flags, settings: Settings): Promise<CommandResult> {
+async function serve(flags: Flags, settings: Settings, read: ReadsEnvironments): Promise<CommandResult> {
   const variables = withFlags(settings.variables, flags);
-  const reading = readEnvironments(variables, rampSettings);
+  const reading = read(settings.variables);
   if (!reading.ok) return failure(...reading.problems);
   const { environment: environments, names } = reading.value;
+  if (environments.ramp === null && wantsRamp(flags, variables)) return failure(rampMissing());
   const { data: environment } = environments;
   for (const detail of misspelledSettings(variables, [...names]))
     createLogger(environment.logLevel).warn({ detail }, "environment");
@@ -103,6 +105,12 @@ async function serve(flags: Flags, settings: Settings): Promise<CommandResult> {
   return flags.workers === 1 || cluster.isWorker
     ? serveHere(options, environments)
     : serveWithWorkers(options, environments);
+}
+
+/** Whether the ramp is asked for: by flag, or by a variable that only it reads. */
+function wantsRamp({ only }: Flags, variables: NodeJS.ProcessEnv): boolean {
+  if (only !== undefined) return only === "ramp";
+  return Object.entries(variables).some(([name, value]) => name.startsWith("RAMP_") && Boolean(value));
 }
 
 /** Messages about variables with nearly the name of a setting. Short names are ignored: other programs use them. */

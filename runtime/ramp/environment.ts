@@ -1,12 +1,16 @@
 import { isIP } from "node:net";
-import { postgresAddressProblem } from "../core/model/postgres-address.js";
-import { checkedAddress, commonSettings, publicAddress } from "../core/environment/common.js";
+import { postgresAddressProblem } from "@routewright/runtime/internal/core/model/postgres-address.js";
+import {
+  checkedAddress,
+  commonSettings,
+  publicAddress,
+} from "@routewright/runtime/internal/core/environment/common.js";
 import {
   readVariables,
   SECRETS_KEY_EXPECTED,
   parseSecretsKey,
   Variables,
-} from "../core/environment/variables.js";
+} from "@routewright/runtime/internal/core/environment/variables.js";
 
 /** The ramp's settings from the environment variables (runtime/ramp/docs/settings.md). */
 export type RampEnvironment = Readonly<ReturnType<typeof rampSettings>>;

@@ -1,18 +1,18 @@
 /** The ramp, composed with environment, embedded database and documentation, for the command line and the worker processes. */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { parseSecretsKey } from "../core/environment/variables.js";
+import { parseSecretsKey } from "@routewright/runtime/internal/core/environment/variables.js";
 import { TITLE } from "./api/openapi.js";
 import { Vault } from "./core/vault.js";
 import type { RampDatabase } from "./database/ramp-database.js";
 import { DEFAULT_POLLING_POLICY } from "./intents/lease.js";
 import { openMigrated, startRamp } from "./start-ramp.js";
-import type { Logger } from "../core/http/logger.js";
-import type { RunningServer } from "../core/http/listen.js";
+import type { Logger } from "@routewright/runtime/internal/core/http/logger.js";
+import type { RunningServer } from "@routewright/runtime/internal/core/http/listen.js";
 
 import type { RampEnvironment } from "./environment.js";
 export { readRampEnvironment, type RampEnvironment } from "./environment.js";
-export { createLogger } from "../core/http/logger.js";
+export { createLogger } from "@routewright/runtime/internal/core/http/logger.js";
 export { SANDBOX_PROVIDERS, startSandbox } from "./sandbox/sandbox-server.js";
 export * from "./operator/identity-providers.js";
 export * from "./operator/integrations.js";
@@ -27,7 +27,7 @@ export * from "./operator/intent-actions.js";
 export * from "./webhooks/endpoints.js";
 export { rotateSecret, rotateWebhookSecret } from "./webhooks/secret-rotation.js";
 export { rotateVault } from "./core/vault.js";
-export type { Outcome } from "../core/model/outcome.js";
+export type { Outcome } from "@routewright/runtime/internal/core/model/outcome.js";
 
 export interface RampServiceOptions {
   readonly environment: RampEnvironment;
@@ -52,7 +52,8 @@ async function openStorage(options: RampServiceOptions): Promise<Storage> {
       );
     return { databaseUrl, secretsKey, close: () => Promise.resolve() };
   }
-  const { startEmbeddedPostgres } = await import("../postgres/embedded/embedded-postgres.js");
+  const { startEmbeddedPostgres } =
+    await import("@routewright/runtime/internal/postgres/embedded/embedded-postgres.js");
   const embedded = await startEmbeddedPostgres(options);
   const ownKey = secretsKey ?? ownMasterKey(options.dataDir);
   return { databaseUrl: embedded.url, secretsKey: ownKey, close: () => embedded.stop() };
@@ -65,7 +66,7 @@ export async function startRampService(options: RampServiceOptions): Promise<Run
   const { close, ...storage } = await openStorage(options);
   const { environment, log } = options;
   try {
-    const { documentRoutes } = await import("../pages/pages.js");
+    const { documentRoutes } = await import("@routewright/runtime/internal/pages/pages.js");
     const server = await startRamp({
       ...environment,
       ...storage,

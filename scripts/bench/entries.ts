@@ -7,5 +7,5 @@ export const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   "`@routewright/runtime/model` (the generator)": ["runtime/generator-api.ts"],
   "`@routewright/runtime/keys`": ["runtime/server/keys.ts"],
   "`@routewright/runtime/server` (`serve`)": ["runtime/server/server.ts"],
-  "`@routewright/runtime/ramp`": ["runtime/ramp/ramp-service.ts"],
+  "`@routewright/ramp`": ["runtime/ramp/ramp-service.ts"],
 };

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
 /** What a program loads when it imports a file: what that file imports as values, and so on. */
@@ -14,6 +15,10 @@ export interface Loads {
   readonly packages: readonly string[];
 }
 
+/** How the ramp, a package of its own, names files of the runtime. */
+export const INTERNAL = /^@routewright\/runtime\/internal\/(.+)\.js$/;
+const RUNTIME = fileURLToPath(new URL("../../runtime/", import.meta.url));
+
 /** Without types, which the compiler removes, and without what is loaded later by `import()`. */
 export function loadsOf(...entries: readonly string[]): Loads {
   const texts = new Map<string, string>();
@@ -23,7 +28,9 @@ export function loadsOf(...entries: readonly string[]): Loads {
     const text = readFileSync(file, "utf8");
     texts.set(file, text);
     for (const specifier of importedValues(file, text)) {
-      if (specifier.startsWith(".")) visit(resolve(dirname(file), specifier).replace(/\.js$/, ".ts"));
+      const internal = INTERNAL.exec(specifier)?.[1];
+      if (internal !== undefined) visit(`${RUNTIME}${internal}.ts`);
+      else if (specifier.startsWith(".")) visit(resolve(dirname(file), specifier).replace(/\.js$/, ".ts"));
       else if (!specifier.startsWith("node:")) specifiers.add(specifier);
     }
   };

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import * as ramp from "@routewright/runtime/ramp";
+import * as ramp from "@routewright/ramp";
 
 /** What the demo needs to call the ramp. */
 export interface DemoRamp {

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { addKey } from "@routewright/runtime/keys";
 import { type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
-import { rampSettings } from "@routewright/runtime/ramp/environment";
+import { type RampEnvironment, rampSettings } from "@routewright/ramp/environment";
 import {
   type Environment,
   readEnvironments,
@@ -13,7 +13,6 @@ import {
 } from "@routewright/runtime/server";
 import { stopSignal } from "../../generator/commands/command.js";
 import { run } from "../../generator/dist/cli.js";
-import type { Environments } from "../../generator/commands/serve/serve-options.js";
 import type { DemoCopy } from "./clickhouse.js";
 import { type DemoRamp, startDemoRamp } from "./ramp.js";
 import { buildDemoRelations, type BuildResults } from "./relations.js";
@@ -78,7 +77,7 @@ async function start(): Promise<void> {
 }
 
 /** A port that the environment names is used or reported; a default one that is taken is replaced by a free one. */
-async function withFreePorts({ data, ramp }: Environments): Promise<Environments> {
+async function withFreePorts({ data, ramp }: { readonly data: Environment; readonly ramp: RampEnvironment }) {
   const portOf = async (
     variable: string,
     { host, port }: { readonly host: string; readonly port: number },
@@ -121,7 +120,7 @@ async function openCopy(databaseUrl: string, { builds }: BuildResults): Promise<
 }
 
 /** In a database of its own choice the user must set the ramp's key too. */
-function hasRamp({ databaseUrl, secretsKey }: Environments["ramp"]): boolean {
+function hasRamp({ databaseUrl, secretsKey }: RampEnvironment): boolean {
   return databaseUrl === null || secretsKey !== null;
 }
 

@@ -26,14 +26,13 @@ describe("import boundaries", () => {
   it.each([
     ["runtime/server/release/x.ts", `import "../../../generator/cli.js";`],
     ["runtime/server/release/x.ts", `export * from "routewright";`],
-    ["runtime/server/release/x.ts", `import "../../ramp/intents/intent.js";`],
-    ["runtime/ramp/intents/x.ts", `import { send } from "../../core/response/send.js";`],
+    ["runtime/ramp/intents/x.ts", `import "@routewright/runtime/internal/core/response/send.js";`],
     ["runtime/ramp/providers/x.ts", `import type { Intent } from "../intents/intent.js";`],
     ["runtime/ramp/webhooks/x.ts", `import "../intents/intent.js";`],
     ["runtime/ramp/hosted-pages/x.ts", `import "../api/route.js";`],
-    ["runtime/ramp/x.ts", `await import("../core/handler/handler.js");`],
-    ["runtime/ramp/x.ts", `import "../pages/pages.js";`],
-    ["runtime/server/x.ts", `import "../ramp/environment.js";`],
+    ["runtime/ramp/x.ts", `await import("@routewright/runtime/internal/core/handler/handler.js");`],
+    ["runtime/ramp/x.ts", `import "@routewright/runtime/internal/pages/pages.js";`],
+    ["runtime/server/x.ts", `import "@routewright/ramp/environment";`],
     ["runtime/x.ts", `import "./server/server.js";`],
     ["runtime/core/http/x.ts", `import type { Caller } from "../request/authorize.js";`],
     ["runtime/core/request/x.ts", `import "../warehouse/data-versions.js";`],
@@ -54,11 +53,22 @@ describe("import boundaries", () => {
   it.each([
     ["runtime/core/handler/x.ts", `import "../request/page.js"; import "../http/body.js"; import "pg";`],
     ["runtime/ramp/intents/x.ts", `import "../providers/quotes.js"; import "pg";`],
+    ["runtime/ramp/core/x.ts", `import "@routewright/runtime/internal/core/model/schema.js";`],
     ["runtime/core/warehouse/x.ts", `await import("../../metrics/metrics.js");`],
     ["generator/render/x.ts", `import "../catalogue/catalogue.js"; import "@routewright/runtime/model";`],
     ["tests/x.ts", `import "../generator/cli.js"; import "../runtime/server/server.js";`],
   ])("let %s through with %s", async (file, code) => {
     expect(await messagesOf(file, code)).toEqual([]);
+  });
+
+  it.each([
+    ["runtime/ramp/core/x.ts", `import "../../core/model/schema.js";`],
+    ["runtime/server/x.ts", `await import("../ramp/environment.js");`],
+    ["runtime/server/release/x.ts", `import "../../ramp/intents/intent.js";`],
+  ])("stop a path between the packages in %s: %s", async (file, code) => {
+    expect(await messagesOf(file, code)).toEqual(
+      expect.arrayContaining([expect.stringContaining("a package of its own")]),
+    );
   });
 
   it("let only engines and metrics make SQL", async () => {

@@ -2,9 +2,10 @@ import { succeeded } from "@routewright/runtime/model";
 import { InvalidArgumentError } from "commander";
 import { readFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
-import type { AdminSession, Outcome } from "@routewright/runtime/ramp";
-import type * as RampModule from "@routewright/runtime/ramp";
+import type { AdminSession, Outcome } from "@routewright/ramp";
+import type * as RampModule from "@routewright/ramp";
 import { type CliCommand, type CommandResult, DATA_DIR, EXIT, failure } from "../command.js";
+import { loadRamp, rampMissing } from "../ramp-package.js";
 
 const SHOWN_ONCE = "The secret is shown once: store it now.";
 
@@ -65,7 +66,8 @@ async function runCommand(
   flags: Flags,
   run: (context: CommandContext) => PrintedResult,
 ): Promise<CommandResult> {
-  const ramp = await import("@routewright/runtime/ramp");
+  const ramp = await loadRamp();
+  if (ramp === null) return failure(rampMissing());
   const reading = ramp.readRampEnvironment(process.env);
   if (!reading.ok) return failure(...reading.problems);
   const log = ramp.createLogger("warn");

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import type { ProjectSettings, ReplayFilter } from "@routewright/runtime/ramp";
+import type { ProjectSettings, ReplayFilter } from "@routewright/ramp";
 import type { CliCommand } from "../command.js";
 import { collect, EXAMPLE_ID, type Flags, type Group, list, text, integerBetween } from "./group.js";
 

@@ -1,5 +1,6 @@
 import { failed } from "@routewright/runtime/model";
 import { type CliCommand, type CommandResult, EXIT, failure, stopSignal } from "../command.js";
+import { loadRamp, rampMissing } from "../ramp-package.js";
 import { type Flags, type Group, integerBetween, secretOf, text } from "./group.js";
 
 /** Environment variable of a provider credential's secret. */
@@ -58,8 +59,9 @@ async function runProviderTest(flags: Flags): Promise<CommandResult> {
   const secret = secretOf(flags, "secret", PROVIDER_SECRET);
   if (secret === null) return failure(NO_SECRET);
   if (!URL.canParse(text(flags, "url"))) return failure("--url is not an address.");
-  const { testProvider } = await import("@routewright/runtime/ramp");
-  const checks = await testProvider({
+  const ramp = await loadRamp();
+  if (ramp === null) return failure(rampMissing());
+  const checks = await ramp.testProvider({
     url: text(flags, "url"),
     keyId: text(flags, "keyId"),
     secret,
@@ -83,9 +85,10 @@ export function addSandbox(parent: CliCommand): void {
 }
 
 async function serveSandbox(flags: { readonly host: string; readonly port: number }): Promise<CommandResult> {
-  const { SANDBOX_PROVIDERS, startSandbox } = await import("@routewright/runtime/ramp");
-  const sandbox = await startSandbox(flags);
-  const connections = SANDBOX_PROVIDERS.map(
+  const ramp = await loadRamp();
+  if (ramp === null) return failure(rampMissing());
+  const sandbox = await ramp.startSandbox(flags);
+  const connections = ramp.SANDBOX_PROVIDERS.map(
     ({ code, path, keyId, secret }) =>
       `  routewright ramp provider connect --project <id> --provider ${code} --url ${sandbox.url}${path} --key-id ${keyId} --secret ${secret}`,
   );

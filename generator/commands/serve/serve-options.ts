@@ -1,4 +1,4 @@
-import type { RampEnvironment } from "@routewright/runtime/ramp/environment";
+import type { RampEnvironment } from "@routewright/ramp/environment";
 import type { Environment } from "@routewright/runtime/server";
 import type { Settings } from "../../config.js";
 import type { Progress } from "../progress.js";
@@ -6,7 +6,8 @@ import type { Progress } from "../progress.js";
 /** The settings of both services. */
 export interface Environments {
   readonly data: Environment;
-  readonly ramp: RampEnvironment;
+  /** Null: the ramp is not installed. */
+  readonly ramp: RampEnvironment | null;
 }
 
 export interface ServeOptions extends Pick<

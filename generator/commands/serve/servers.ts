@@ -7,9 +7,11 @@ import {
   startEmbeddedPostgres,
   WorkerCluster,
 } from "@routewright/runtime/server";
-import { type CommandResult, DATA_DIR, EXIT, stopSignal } from "../command.js";
+import type { RampEnvironment } from "@routewright/ramp/environment";
+import { type CommandResult, DATA_DIR, EXIT, stopSignal, versionOf } from "../command.js";
 import { withProgress } from "../progress.js";
 import { followManifest, runResultsOf, serveData } from "./data-api.js";
+import { loadRamp, rampMissing } from "../ramp-package.js";
 import type { Environments, ServeOptions } from "./serve-options.js";
 
 /** Serves in this process; SIGHUP reloads keys and folder. Returns once a signal has stopped it; the primary ends a worker. */
@@ -36,7 +38,8 @@ async function serveAlone(options: ServeOptions, environments: Environments): Pr
       stops.push(followManifest(options, environment, service, results), () => service.stop());
       reload = () => service.reload();
     }
-    if (isRampServed(options, environments)) stops.push(await serveRamp(environments.ramp));
+    const ramp = servedRamp(options, environments);
+    if (ramp !== null) stops.push(await serveRamp(ramp));
     await stopSignal();
   } finally {
     for (const stop of stops) await stop();
@@ -52,7 +55,7 @@ async function serveAsWorker(
   { data: environment, ramp }: Environments,
 ): Promise<never> {
   const { role, port, cursorKey, ...shared } = await primary.call("join");
-  if (role === "ramp") {
+  if (role === "ramp" && ramp !== null) {
     const stop = await serveRamp({ ...ramp, port });
     return primary.serve(
       {
@@ -88,11 +91,12 @@ async function serveAsWorker(
   );
 }
 
-async function serveRamp(environment: Environments["ramp"]): Promise<() => Promise<void>> {
+async function serveRamp(environment: RampEnvironment): Promise<() => Promise<void>> {
   // Loaded only where it is served: it has many modules.
-  const { startRampService } = await import("@routewright/runtime/ramp");
+  const ramp = await loadRamp();
+  if (ramp === null) throw new Error(rampMissing());
   const log = createLogger(environment.logLevel);
-  const server = await startRampService({ environment, dataDir: DATA_DIR, log });
+  const server = await ramp.startRampService({ environment, dataDir: DATA_DIR, log });
   return () => server.stop();
 }
 
@@ -104,12 +108,13 @@ export async function serveWithWorkers(
   options: ServeOptions,
   environments: Environments,
 ): Promise<CommandResult> {
-  const { data: environment, ramp } = environments;
+  const { data: environment } = environments;
+  const ramp = servedRamp(options, environments);
   const stopped = stopSignal();
   const hasData = options.only !== "ramp";
   const log = createLogger(environment.logLevel);
-  const sizes = { data: hasData ? options.workers : 0, ramp: Number(isRampServed(options, environments)) };
-  const ports = { data: environment.port, ramp: ramp.port };
+  const sizes = { data: hasData ? options.workers : 0, ramp: Number(ramp !== null) };
+  const ports = { data: environment.port, ramp: ramp?.port ?? 0 };
   const cluster = new WorkerCluster({ sizes, environment, ports, log });
   const reload = (): void => void cluster.reload();
   process.on("SIGHUP", reload);
@@ -117,7 +122,8 @@ export async function serveWithWorkers(
   let embedded: EmbeddedPostgres | null = null;
   try {
     // Here, so that a worker that stops does not stop the server.
-    if (needsEmbedded(environments, sizes)) embedded = await startEmbeddedPostgres({ dataDir: DATA_DIR });
+    if (needsEmbedded(hasData ? environment : null, ramp))
+      embedded = await startEmbeddedPostgres({ dataDir: DATA_DIR });
     const runResults = hasData ? await runResultsOf(environment) : null;
     // Before the workers start: their first responses carry data versions.
     const results = runResults?.follow((builds, tests) => cluster.recordBuilds(builds, tests)) ?? null;
@@ -135,29 +141,29 @@ export async function serveWithWorkers(
   }
 }
 
-function needsEmbedded(
-  { data, ramp }: Environments,
-  sizes: { readonly data: number; readonly ramp: number },
-): boolean {
-  const hasNoData = data.databaseUrl === null && data.clickhouseUrl === null;
-  return (sizes.data > 0 && hasNoData) || (sizes.ramp > 0 && ramp.databaseUrl === null);
+/** Whether one of the served APIs has no database named. */
+function needsEmbedded(data: Environments["data"] | null, ramp: Environments["ramp"]): boolean {
+  const hasNoData = data?.databaseUrl === null && data.clickhouseUrl === null;
+  return hasNoData || ramp?.databaseUrl === null;
+}
+
+/** The ramp's settings where it is served; else null, and the log says why it is not. */
+function servedRamp({ only }: ServeOptions, environments: Environments): Environments["ramp"] {
+  const { data, ramp } = environments;
+  if (only !== undefined) return only === "ramp" ? ramp : null;
+  const reason =
+    ramp === null ? `\`npm install @routewright/ramp@${versionOf()}\` adds it` : unservedBecause(data, ramp);
+  if (reason === null) return ramp;
+  createLogger(data.logLevel).info(`the ramp is not served: ${reason}, or serve --only data`);
+  return null;
 }
 
 /**
- * Whether the ramp is served. It creates tables: in the embedded database always, in a named one only when its secrets
- * key is set too. A warehouse served alone gets none.
+ * It creates tables: in the embedded database always, in a named one only when its secrets key is set too. A warehouse
+ * served alone gets none.
  */
-function isRampServed({ only }: ServeOptions, { data, ramp }: Environments): boolean {
-  if (only !== undefined) return only === "ramp";
+function unservedBecause(data: Environments["data"], ramp: RampEnvironment): string | null {
   const isNamed = ramp.databaseUrl !== null;
-  const log = createLogger(ramp.logLevel);
-  if (!isNamed && data.clickhouseUrl !== null) {
-    log.info(
-      "the ramp is not served: it stores in PostgreSQL. Set RAMP_DATABASE_URL for it, or serve --only data",
-    );
-    return false;
-  }
-  const isServed = !isNamed || ramp.secretsKey !== null;
-  if (!isServed) log.info("the ramp is not served: set RAMP_SECRETS_KEY for it, or serve --only data");
-  return isServed;
+  if (!isNamed && data.clickhouseUrl !== null) return "it stores in PostgreSQL. Set RAMP_DATABASE_URL for it";
+  return !isNamed || ramp.secretsKey !== null ? null : "set RAMP_SECRETS_KEY for it";
 }

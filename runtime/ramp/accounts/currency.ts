@@ -1,6 +1,6 @@
 import type { ProjectTransaction } from "../database/transaction.js";
 import Big from "big.js";
-import { failed, type Outcome, succeeded } from "../../core/model/outcome.js";
+import { failed, type Outcome, succeeded } from "@routewright/runtime/internal/core/model/outcome.js";
 
 interface Blockchain {
   readonly id: string;

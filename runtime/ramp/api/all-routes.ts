@@ -36,10 +36,10 @@ import {
   testWebhook,
 } from "./routes/webhooks.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
-import { plainJson } from "../../core/http/openapi.js";
-import type { HttpMethod } from "../../core/http/openapi.js";
-import { queryOf } from "../../core/http/route.js";
-import { isLocalCaller } from "../../core/http/headers.js";
+import { plainJson } from "@routewright/runtime/internal/core/http/openapi.js";
+import type { HttpMethod } from "@routewright/runtime/internal/core/http/openapi.js";
+import { queryOf } from "@routewright/runtime/internal/core/http/route.js";
+import { isLocalCaller } from "@routewright/runtime/internal/core/http/headers.js";
 import { isRampError, jsonResponse, type RampAnswer, rampError } from "../core/ramp-errors.js";
 import { SCRIPT, STYLE } from "../hosted-pages/layout.js";
 import { actOnPage, pageStatus, showPage } from "../hosted-pages/hosted-page.js";

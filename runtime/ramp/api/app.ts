@@ -1,8 +1,8 @@
 import type { RequestListener } from "node:http";
-import { ANY_ORIGIN, NOSNIFF, requestIdOf } from "../../core/http/headers.js";
-import { type PathItem, pathOf, RouteTable } from "../../core/http/route.js";
-import { errorHeaders, preflightHeaders, type Reply } from "../../core/http/send.js";
-import { type Hooks, serve } from "../../core/http/serve.js";
+import { ANY_ORIGIN, NOSNIFF, requestIdOf } from "@routewright/runtime/internal/core/http/headers.js";
+import { type PathItem, pathOf, RouteTable } from "@routewright/runtime/internal/core/http/route.js";
+import { errorHeaders, preflightHeaders, type Reply } from "@routewright/runtime/internal/core/http/send.js";
+import { type Hooks, serve } from "@routewright/runtime/internal/core/http/serve.js";
 import { RAMP_ERRORS, errorBody, rampError, type RampError } from "../core/ramp-errors.js";
 import { problemPage } from "../hosted-pages/layout.js";
 import { rampRoutes } from "./all-routes.js";

@@ -1,11 +1,14 @@
 import type { IncomingMessage } from "node:http";
-import { type ClientAddress, networkOf } from "../../core/http/headers.js";
-import { type RateLimitStore, secondsLeft } from "../../core/request/rate-limit/memory-store.js";
+import { type ClientAddress, networkOf } from "@routewright/runtime/internal/core/http/headers.js";
+import {
+  type RateLimitStore,
+  secondsLeft,
+} from "@routewright/runtime/internal/core/request/rate-limit/memory-store.js";
 import type { ProjectTransaction } from "../database/transaction.js";
 import { holdsSecret, projectOf, type Project } from "../sign-in/project-credentials.js";
 import { type AuthenticatedCustomer, type Customer, holdsToken } from "../sign-in/customer-token.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
-import type { PageRoute } from "../../core/http/route.js";
+import type { PageRoute } from "@routewright/runtime/internal/core/http/route.js";
 import type { RampAccess, RampContext } from "./route.js";
 
 /** Requests a minute, each counted in a window of its own (runtime/ramp/docs/limits.md). */

@@ -11,7 +11,7 @@ import {
   text,
   textOf,
   time,
-} from "../../core/model/schema.js";
+} from "@routewright/runtime/internal/core/model/schema.js";
 import { ATTENTION_REASONS, INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
 import { REFUND_STATUSES } from "../intents/refund.js";
 import { REQUIREMENT_STATUSES } from "../intents/requirement.js";

@@ -1,4 +1,4 @@
-import { type Schema, text } from "../../core/model/schema.js";
+import { type Schema, text } from "@routewright/runtime/internal/core/model/schema.js";
 import * as schemas from "./response-schemas.js";
 
 const id = (number: number): string => `01997f3a-0001-7000-8000-${String(number).padStart(12, "0")}`;

@@ -5,13 +5,13 @@ import type { Project } from "../sign-in/project-credentials.js";
 import { type ApiServices, authenticate, authorize, countFailure } from "./authenticate.js";
 import { isRampError, type RampError, rampError, type RampAnswer, errorAt } from "../core/ramp-errors.js";
 import type { ApiRoute, RampAccess, RouteRequest } from "./route.js";
-import type { Route } from "../../core/http/route.js";
-import type { HttpExchange } from "../../core/http/serve.js";
+import type { Route } from "@routewright/runtime/internal/core/http/route.js";
+import type { HttpExchange } from "@routewright/runtime/internal/core/http/serve.js";
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { type BodyErrors, readText } from "../../core/http/body.js";
-import { record } from "../../core/model/schema.js";
-import { networkOf } from "../../core/http/headers.js";
+import { type BodyErrors, readText } from "@routewright/runtime/internal/core/http/body.js";
+import { record } from "@routewright/runtime/internal/core/model/schema.js";
+import { networkOf } from "@routewright/runtime/internal/core/http/headers.js";
 import { numberProblem } from "../core/exact-json.js";
 import { isStorable, parseJson, type Violation, violations } from "../core/json-schema.js";
 

@@ -23,7 +23,7 @@ import { type ExternalAccount, readExternalAccounts } from "./routes/external-ac
 import type { RampContext } from "./route.js";
 import type { Pair } from "../providers/protocol.js";
 import { takeLease } from "../intents/lease.js";
-import { Timer } from "../../core/model/timer.js";
+import { Timer } from "@routewright/runtime/internal/core/model/timer.js";
 
 /** Records the intent, onboards it and, with `autoExecute` and no outstanding requirement, executes it. */
 export function intentCreation(call: CustomerRequest<CreateIntentBody>): IdempotentOperation {

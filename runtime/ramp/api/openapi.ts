@@ -1,5 +1,11 @@
-import { groupedBy } from "../../core/model/grouped.js";
-import { integer, oneOf, openRecord, type Schema, time } from "../../core/model/schema.js";
+import { groupedBy } from "@routewright/runtime/internal/core/model/grouped.js";
+import {
+  integer,
+  oneOf,
+  openRecord,
+  type Schema,
+  time,
+} from "@routewright/runtime/internal/core/model/schema.js";
 import { EVENT_TYPES, type EventType } from "../webhooks/events.js";
 import { EVENT_DATA } from "./event-schemas.js";
 import { exampleOf, parameterExample } from "./examples.js";
@@ -13,7 +19,7 @@ import {
   parametersOf,
   pathsObject,
   responseObject,
-} from "../../core/http/openapi.js";
+} from "@routewright/runtime/internal/core/http/openapi.js";
 import { pathParameters } from "../providers/operations.js";
 import * as schemas from "./response-schemas.js";
 

@@ -8,7 +8,7 @@ import {
   textOf,
   time,
   type ValueOf,
-} from "../../core/model/schema.js";
+} from "@routewright/runtime/internal/core/model/schema.js";
 import { REFUND_STATUSES } from "../intents/refund.js";
 
 const Uuid = textOf({ format: "uuid" });

@@ -11,7 +11,7 @@ import {
   time,
   type ValueOf,
   wholeNumber,
-} from "../../core/model/schema.js";
+} from "@routewright/runtime/internal/core/model/schema.js";
 import { INTENT_STATUSES } from "../intents/intent.js";
 import { EVENT_TYPES } from "../webhooks/events.js";
 import { Rail } from "../providers/protocol.js";

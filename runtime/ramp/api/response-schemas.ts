@@ -15,7 +15,7 @@ import {
   textOf,
   time,
   type ValueOf,
-} from "../../core/model/schema.js";
+} from "@routewright/runtime/internal/core/model/schema.js";
 import type { JsonText } from "../core/exact-json.js";
 import { INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
 import { REFUSAL_REASONS } from "../providers/refusal-reasons.js";

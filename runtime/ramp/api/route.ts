@@ -1,6 +1,6 @@
-import { type Schema, type ValueOf } from "../../core/model/schema.js";
-import type { HttpMethod, Operation } from "../../core/http/openapi.js";
-import type { Route } from "../../core/http/route.js";
+import { type Schema, type ValueOf } from "@routewright/runtime/internal/core/model/schema.js";
+import type { HttpMethod, Operation } from "@routewright/runtime/internal/core/http/openapi.js";
+import type { Route } from "@routewright/runtime/internal/core/http/route.js";
 import type { IdempotentOperation } from "../core/idempotency.js";
 import type { Project } from "../sign-in/project-credentials.js";
 import type { EventEmitter } from "node:events";

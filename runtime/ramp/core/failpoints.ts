@@ -1,4 +1,4 @@
-import { Timer } from "../../core/model/timer.js";
+import { Timer } from "@routewright/runtime/internal/core/model/timer.js";
 
 /** The step boundaries at which tests crash the process. */
 export const FAILPOINTS = [

@@ -8,7 +8,7 @@ import {
   Rollback,
   OF_PROJECT,
 } from "../database/transaction.js";
-import { sleep } from "../../core/model/timer.js";
+import { sleep } from "@routewright/runtime/internal/core/model/timer.js";
 /** How long a concurrent duplicate waits for the response of the first (runtime/ramp/docs/limits.md). */
 const DUPLICATE_WAIT_MS = 5_000;
 

@@ -1,8 +1,8 @@
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { isSEPACountry, isValidIBAN } from "ibantools";
-import { BoundedCache } from "../../core/http/bounded-cache.js";
-import type { Schema, ValueOf } from "../../core/model/schema.js";
+import { BoundedCache } from "@routewright/runtime/internal/core/http/bounded-cache.js";
+import type { Schema, ValueOf } from "@routewright/runtime/internal/core/model/schema.js";
 import { linearPattern } from "./linear-pattern.js";
 import { checksumAddress, isBitcoinAddress } from "../accounts/account-details.js";
 

@@ -1,4 +1,4 @@
-import type { Reply } from "../../core/http/send.js";
+import type { Reply } from "@routewright/runtime/internal/core/http/send.js";
 import { stringify } from "./exact-json.js";
 import type { Violation } from "./json-schema.js";
 

@@ -1,5 +1,9 @@
 import { Gauge } from "prom-client";
-import { addMetric, type CollectedMetric, ServiceMetrics } from "../../core/http/service-metrics.js";
+import {
+  addMetric,
+  type CollectedMetric,
+  ServiceMetrics,
+} from "@routewright/runtime/internal/core/http/service-metrics.js";
 
 /** Upper bounds of the duration buckets, in seconds: the longest requests wait for slow providers. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];

@@ -7,7 +7,7 @@ import {
   textOf,
   type ValueOf,
   wholeNumber,
-} from "../../core/model/schema.js";
+} from "@routewright/runtime/internal/core/model/schema.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import currencyCodes from "currency-codes";
 import { readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ import type pg from "pg";
 /** The build does not copy the file: the compiled program reads it from the source folder. */
 const DEFAULTS = fileURLToPath(
   new URL(
-    import.meta.url.includes("/dist/") ? "../../../ramp/database/assets.json" : "./assets.json",
+    import.meta.url.includes("/dist/") ? "../../database/assets.json" : "./assets.json",
     import.meta.url,
   ),
 );

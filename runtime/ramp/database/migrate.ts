@@ -1,5 +1,5 @@
 import { runner } from "node-pg-migrate";
-import { PostgresClient } from "../../postgres/connection/postgres-client.js";
+import { PostgresClient } from "@routewright/runtime/internal/postgres/connection/postgres-client.js";
 import { writeAssets } from "./assets.js";
 import { MIGRATIONS } from "./migration-files.js";
 import { RELIED_ON } from "./ramp-database.js";

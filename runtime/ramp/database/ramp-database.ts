@@ -1,5 +1,5 @@
 import pg from "pg";
-import { PostgresClient } from "../../postgres/connection/postgres-client.js";
+import { PostgresClient } from "@routewright/runtime/internal/postgres/connection/postgres-client.js";
 import { DatabaseClock, RECORDED_JUMPS } from "./clock.js";
 import { isUuid, projectId, type ProjectId } from "./id.js";
 import { newestMigration } from "./migration-files.js";

@@ -9,7 +9,7 @@ import { type Vault, unreadableSecrets } from "../core/vault.js";
 import { readAnswers } from "../intents/process-intent.js";
 import { listAudit } from "../core/audit.js";
 import { JsonText } from "../core/exact-json.js";
-import { failed, type Outcome, succeeded } from "../../core/model/outcome.js";
+import { failed, type Outcome, succeeded } from "@routewright/runtime/internal/core/model/outcome.js";
 import { readIntent } from "../intents/intent-rows.js";
 import type { Intent } from "../intents/intent.js";
 import { listWebhooks, MOST_COUNTED } from "../webhooks/endpoints.js";

@@ -2,7 +2,7 @@ import Big from "big.js";
 import type { ProjectId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import type { DatabaseRow } from "../database/transaction.js";
-import { failed, type Outcome, succeeded } from "../../core/model/outcome.js";
+import { failed, type Outcome, succeeded } from "@routewright/runtime/internal/core/model/outcome.js";
 
 /** A difference between a provider's statement and the ramp's records. */
 export interface StatementDifference {

@@ -1,6 +1,6 @@
-import { issuerProblem } from "../../core/http/issuer-keys.js";
-import { isFetchable } from "../../core/model/store-address.js";
-import { failed, type Outcome, succeeded } from "../../core/model/outcome.js";
+import { issuerProblem } from "@routewright/runtime/internal/core/http/issuer-keys.js";
+import { isFetchable } from "@routewright/runtime/internal/core/model/store-address.js";
+import { failed, type Outcome, succeeded } from "@routewright/runtime/internal/core/model/outcome.js";
 import { newId, type ProjectId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 

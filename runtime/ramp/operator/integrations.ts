@@ -3,7 +3,7 @@ import { HttpProvider, reasonOf } from "../providers/provider.js";
 import type { Vault } from "../core/vault.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { OF_PROJECT } from "../database/transaction.js";
-import { failed, type Outcome, succeeded } from "../../core/model/outcome.js";
+import { failed, type Outcome, succeeded } from "@routewright/runtime/internal/core/model/outcome.js";
 import { urlProblem } from "../core/json-schema.js";
 
 export interface NewConnection {

@@ -13,7 +13,7 @@ import {
 import type { Intent } from "../intents/intent.js";
 import { lockIntent } from "../intents/intent-rows.js";
 import { pollNow } from "../intents/lease.js";
-import { failed, type Outcome, succeeded } from "../../core/model/outcome.js";
+import { failed, type Outcome, succeeded } from "@routewright/runtime/internal/core/model/outcome.js";
 
 interface ActionResult {
   readonly intentId: string;

@@ -4,7 +4,7 @@ import { secretHash } from "../sign-in/project-credentials.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { columnOf } from "../database/session.js";
 import type { OperatorTransaction } from "../database/transaction.js";
-import { failed, type Outcome, succeeded } from "../../core/model/outcome.js";
+import { failed, type Outcome, succeeded } from "@routewright/runtime/internal/core/model/outcome.js";
 import type { Vault } from "../core/vault.js";
 import { REVOKE_TOKENS, rotateSigningKey } from "../sign-in/customer-token.js";
 import { chainIdOf } from "../sign-in/contract-signature.js";

@@ -1,4 +1,12 @@
-import { anything, described, mapOf, oneOf, orNull, textOf, type Schema } from "../../core/model/schema.js";
+import {
+  anything,
+  described,
+  mapOf,
+  oneOf,
+  orNull,
+  textOf,
+  type Schema,
+} from "@routewright/runtime/internal/core/model/schema.js";
 
 /** Fields of the messages between the ramp and a provider server (protocol.ts). */
 

@@ -1,4 +1,4 @@
-import { type Schema, type ValueOf } from "../../core/model/schema.js";
+import { type Schema, type ValueOf } from "@routewright/runtime/internal/core/model/schema.js";
 import {
   Callback,
   Capabilities,
@@ -12,7 +12,7 @@ import {
   RefundOrder,
   Submission,
 } from "./protocol.js";
-import { type JsonRecord, pathsObject, plainJson } from "../../core/http/openapi.js";
+import { type JsonRecord, pathsObject, plainJson } from "@routewright/runtime/internal/core/http/openapi.js";
 import { REQUEST_HEADERS, SIGNATURE_TOLERANCE_SECONDS } from "./signature.js";
 
 /** The operations: method, path, messages, and whether the request carries an `Idempotency-Key`. */

@@ -10,7 +10,7 @@ import {
   time,
   wholeNumber,
   type ValueOf,
-} from "../../core/model/schema.js";
+} from "@routewright/runtime/internal/core/model/schema.js";
 import {
   Id,
   Code,

@@ -1,7 +1,7 @@
 import Big from "big.js";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { sendRequest } from "../../core/http/outbound-http.js";
+import { sendRequest } from "@routewright/runtime/internal/core/http/outbound-http.js";
 import { HttpProvider, type ProviderReply, reasonOf } from "./provider.js";
 import type { Capabilities, Execution, Movement, Pair, QuoteRequest, Refund } from "./protocol.js";
 import { REQUEST_HEADERS } from "./signature.js";

@@ -1,6 +1,6 @@
-import type { Schema } from "../../core/model/schema.js";
+import type { Schema } from "@routewright/runtime/internal/core/model/schema.js";
 import { BrokenCircuitError } from "cockatiel";
-import { sendRequest } from "../../core/http/outbound-http.js";
+import { sendRequest } from "@routewright/runtime/internal/core/http/outbound-http.js";
 import { stringify } from "../core/exact-json.js";
 import { check, parseJson, violations } from "../core/json-schema.js";
 import { withCutTexts } from "./message-fields.js";

@@ -1,4 +1,9 @@
-import { described, openRecord, textOf, type ValueOf } from "../../core/model/schema.js";
+import {
+  described,
+  openRecord,
+  textOf,
+  type ValueOf,
+} from "@routewright/runtime/internal/core/model/schema.js";
 import { Decimal, Id, nullable, statuses, Text } from "./message-fields.js";
 
 /** The messages about refunds (protocol.ts). */

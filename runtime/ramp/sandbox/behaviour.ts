@@ -1,4 +1,11 @@
-import { flag, oneOf, orNull, record, type ValueOf, wholeNumber } from "../../core/model/schema.js";
+import {
+  flag,
+  oneOf,
+  orNull,
+  record,
+  type ValueOf,
+  wholeNumber,
+} from "@routewright/runtime/internal/core/model/schema.js";
 import Big from "big.js";
 import { REFUSAL_REASONS } from "../providers/refusal-reasons.js";
 

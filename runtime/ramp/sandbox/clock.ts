@@ -1,4 +1,4 @@
-import { Timer } from "../../core/model/timer.js";
+import { Timer } from "@routewright/runtime/internal/core/model/timer.js";
 
 interface Deadline {
   /** In milliseconds since 1970. */

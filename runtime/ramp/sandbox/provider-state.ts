@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { sendRequest } from "../../core/http/outbound-http.js";
+import { sendRequest } from "@routewright/runtime/internal/core/http/outbound-http.js";
 import type { Callback, Movement } from "../providers/protocol.js";
 import { callbackHeaders } from "../providers/signature.js";
 import type { RefusalReason } from "../providers/refusal-reasons.js";

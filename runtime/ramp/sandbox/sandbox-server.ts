@@ -1,8 +1,8 @@
-import { record, wholeNumber } from "../../core/model/schema.js";
+import { record, wholeNumber } from "@routewright/runtime/internal/core/model/schema.js";
 import express, { type Express, type Request, type Response } from "express";
-import { readBody } from "../../core/http/body.js";
-import { queryOf } from "../../core/http/route.js";
-import { listen, type RunningServer } from "../../core/http/listen.js";
+import { readBody } from "@routewright/runtime/internal/core/http/body.js";
+import { queryOf } from "@routewright/runtime/internal/core/http/route.js";
+import { listen, type RunningServer } from "@routewright/runtime/internal/core/http/listen.js";
 import { OPERATIONS, type OperationName, protocolDocument } from "../providers/operations.js";
 import { isSigned, REQUEST_HEADERS } from "../providers/signature.js";
 import { check, parseJson } from "../core/json-schema.js";
@@ -13,7 +13,7 @@ import { type RequestTarget, SandboxProvider } from "./sandbox-provider.js";
 import { returnAddress, sandboxPage } from "./sandbox-pages.js";
 import type { Movement } from "../providers/protocol.js";
 import { type Profile, PROFILES } from "./profiles.js";
-import { sleep } from "../../core/model/timer.js";
+import { sleep } from "@routewright/runtime/internal/core/model/timer.js";
 
 export interface SandboxOptions {
   readonly host: string;

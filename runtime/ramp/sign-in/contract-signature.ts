@@ -1,5 +1,5 @@
 /** Signatures of contract wallets, which a node of their chain checks. */
-import { sendRequest } from "../../core/http/outbound-http.js";
+import { sendRequest } from "@routewright/runtime/internal/core/http/outbound-http.js";
 import type { Address } from "../accounts/account-details.js";
 import { parseJson } from "../core/json-schema.js";
 

@@ -1,5 +1,5 @@
 import jwt from "jsonwebtoken";
-import { BoundedCache } from "../../core/http/bounded-cache.js";
+import { BoundedCache } from "@routewright/runtime/internal/core/http/bounded-cache.js";
 import { type KeyObject, createPrivateKey, generateKeyPairSync, createPublicKey } from "node:crypto";
 import { type ProjectId, projectId, newId } from "../database/id.js";
 import type { Vault } from "../core/vault.js";

@@ -1,5 +1,5 @@
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from "jose";
-import { IssuerKeys, TOKEN_ALGORITHMS } from "../../core/http/issuer-keys.js";
+import { IssuerKeys, TOKEN_ALGORITHMS } from "@routewright/runtime/internal/core/http/issuer-keys.js";
 import { isStorable } from "../core/json-schema.js";
 import { isRampError, rampError, type RampError } from "../core/ramp-errors.js";
 import type { ProjectId } from "../database/id.js";

@@ -4,8 +4,11 @@ import type { CoreContext } from "../core/context.js";
 import { projectId } from "../database/id.js";
 import type { OperatorTransaction, ProjectTransaction } from "../database/transaction.js";
 import { failpoint } from "../core/failpoints.js";
-import { type NotificationResult, sendNotification } from "../../core/http/outbound-http.js";
-import { namesPrivateAddress, PRIVATE } from "../../core/http/public-names.js";
+import {
+  type NotificationResult,
+  sendNotification,
+} from "@routewright/runtime/internal/core/http/outbound-http.js";
+import { namesPrivateAddress, PRIVATE } from "@routewright/runtime/internal/core/http/public-names.js";
 import { claimDue, type Delivery } from "./claim-deliveries.js";
 import { recordEvent } from "./events.js";
 import { ProjectShares } from "./project-shares.js";

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { isUuid, type ProjectId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
-import { failed, type Outcome, succeeded } from "../../core/model/outcome.js";
+import { failed, type Outcome, succeeded } from "@routewright/runtime/internal/core/model/outcome.js";
 import { runIdempotent } from "../core/idempotency.js";
 import {
   isRampError,

@@ -13,7 +13,9 @@ export async function loads({ progress }: Setting): Promise<Findings> {
   for (const [name, sources] of Object.entries(ENTRIES)) {
     progress(`loads: ${name}`);
     const { files, lines, specifiers } = loadsOf(...sources);
-    const dist = sources.map((file) => resolve(file.replace(/^(\w+)\//, "$1/dist/").replace(/ts$/, "js")));
+    const dist = sources.map((file) =>
+      resolve(file.replace(/^(runtime\/ramp|\w+)\//, "$1/dist/").replace(/ts$/, "js")),
+    );
     const samples = await interleave({
       all: () => Promise.resolve(imported(dist)),
       packages: () => Promise.resolve(imported(specifiers)),

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import pg from "pg";
-import * as ramp from "@routewright/runtime/ramp";
+import * as ramp from "@routewright/ramp";
 import { openDatabase, ROUTEWRIGHT } from "../api.js";
 import { compare, putLoad, rowsOf, type Sides, WARM_UP_MS } from "../load.js";
 import { startServer, type Server } from "../process.js";

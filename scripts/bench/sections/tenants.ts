@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import * as ramp from "@routewright/runtime/ramp";
+import * as ramp from "@routewright/ramp";
 import { openDatabase, ROUTEWRIGHT } from "../api.js";
 import { startServer, type Server } from "../process.js";
 import type { Bar, Figures, Findings, Setting } from "../figures.js";

@@ -1,4 +1,4 @@
-import { listOf, named } from "../../../core/model/schema.js";
+import { listOf, named } from "@routewright/runtime/internal/core/model/schema.js";
 import type { Project } from "../../sign-in/project-credentials.js";
 import type { IsReplay, Preparation } from "../../core/idempotency.js";
 import type { PageRequest } from "../../database/ramp-database.js";

@@ -1,4 +1,11 @@
-import { described, integer, listOf, named, openRecord, type ValueOf } from "../../../core/model/schema.js";
+import {
+  described,
+  integer,
+  listOf,
+  named,
+  openRecord,
+  type ValueOf,
+} from "@routewright/runtime/internal/core/model/schema.js";
 import { JsonText } from "../../core/exact-json.js";
 import { jsonResponse, rampError } from "../../core/ramp-errors.js";
 import { isUuid } from "../../database/id.js";

@@ -1,4 +1,4 @@
-import { listOf, named } from "../../../core/model/schema.js";
+import { listOf, named } from "@routewright/runtime/internal/core/model/schema.js";
 import { withUpperCountry } from "../../accounts/account-details.js";
 import type { Currency } from "../../accounts/currency.js";
 import { isUuid, newId } from "../../database/id.js";

@@ -1,4 +1,4 @@
-import { listOf, named } from "../../../core/model/schema.js";
+import { listOf, named } from "@routewright/runtime/internal/core/model/schema.js";
 import { listIntents, readIntent, requestCancel } from "../../intents/intent-rows.js";
 import { type Intent, awaitsCompliance, isTerminal } from "../../intents/intent.js";
 import { isUuid } from "../../database/id.js";

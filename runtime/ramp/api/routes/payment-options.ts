@@ -1,4 +1,4 @@
-import { listOf } from "../../../core/model/schema.js";
+import { listOf } from "@routewright/runtime/internal/core/model/schema.js";
 import Big from "big.js";
 import { readAmount } from "../../accounts/currency.js";
 import { recordQuote } from "../../providers/held-quotes.js";

@@ -1,4 +1,4 @@
-import { listOf, named, type ValueOf } from "../../../core/model/schema.js";
+import { listOf, named, type ValueOf } from "@routewright/runtime/internal/core/model/schema.js";
 import { recordAudited } from "../../core/audit.js";
 import type { IdempotentOperation } from "../../core/idempotency.js";
 import {

@@ -1,4 +1,11 @@
-import { flag, openRecord, record, text, textOf, wholeNumber } from "../../../core/model/schema.js";
+import {
+  flag,
+  openRecord,
+  record,
+  text,
+  textOf,
+  wholeNumber,
+} from "@routewright/runtime/internal/core/model/schema.js";
 import { createHash } from "node:crypto";
 import { failpoint } from "../../core/failpoints.js";
 import { readIntent } from "../../intents/intent-rows.js";

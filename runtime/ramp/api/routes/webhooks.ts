@@ -1,4 +1,10 @@
-import { listOf, named, openRecord, textOf, type ValueOf } from "../../../core/model/schema.js";
+import {
+  listOf,
+  named,
+  openRecord,
+  textOf,
+  type ValueOf,
+} from "@routewright/runtime/internal/core/model/schema.js";
 import type { Preparation } from "../../core/idempotency.js";
 import { errorAt, isRampError, jsonResponse, type RampAnswer, rampError } from "../../core/ramp-errors.js";
 import { isUuid, newId } from "../../database/id.js";
