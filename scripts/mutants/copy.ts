@@ -14,7 +14,7 @@ import { join } from "node:path";
 
 /** A run of tests that takes longer is in a loop that the mutant made. */
 const RUN_MS = 15 * 60_000;
-const BUILT = ["generator/dist", "runtime/dist"];
+const BUILT = ["generator/dist", "runtime/dist", "runtime/ramp/dist"];
 
 interface Ended {
   readonly code: number | null;
