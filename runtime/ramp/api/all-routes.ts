@@ -6,6 +6,7 @@ import { createCustomer, deleteCustomer, getCustomer, getCustomers } from "./rou
 import {
   getProjectIntent,
   getProjectIntents,
+  acceptNewPrice,
   cancelIntent,
   createIntent,
   getIntent,
@@ -19,6 +20,7 @@ import {
   getExternalAccounts,
 } from "./routes/external-accounts.js";
 import {
+  acceptProjectPrice,
   cancelProjectIntent,
   cancelRefund,
   getRefunds,
@@ -59,11 +61,13 @@ export const ROUTES: readonly ApiRoute[] = [
   getIntents,
   getIntent,
   cancelIntent,
+  acceptNewPrice,
   executeTransaction,
   getTransaction,
   getProjectIntents,
   getProjectIntent,
   cancelProjectIntent,
+  acceptProjectPrice,
   refundProjectIntent,
   getRefunds,
   cancelRefund,

@@ -12,6 +12,7 @@ import {
   textOf,
   time,
 } from "@routewright/runtime/internal/core/model/schema.js";
+import { NewPriceView } from "./price-schemas.js";
 import { ATTENTION_REASONS, INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
 import { REFUND_STATUSES } from "../intents/refund.js";
 import { REQUIREMENT_STATUSES } from "../intents/requirement.js";
@@ -25,6 +26,8 @@ const Id = textOf({ format: "uuid" });
 const FailureReason = orNull(described("Why it failed; null: it did not.", text));
 
 const RefusalView = openRecord({ reason: oneOf(REFUSAL_REASONS), message: text });
+
+const PriceTerms = openRecord({ destAmount: text, exchangeRate: text, fees: Fees });
 
 /** The intent as events carry it: after the change, without account details. */
 const EventIntent = openRecord(
@@ -41,7 +44,8 @@ const EventIntent = openRecord(
     livemode: described("false: the provider moves no real money.", flag),
   },
   {
-    price: openRecord({ destAmount: text, exchangeRate: text, fees: Fees }),
+    price: PriceTerms,
+    newPrice: NewPriceView,
     refusal: RefusalView,
     metadata: mapOf(anything),
     transaction: openRecord(
@@ -82,6 +86,8 @@ export const EVENT_DATA: Readonly<Record<EventType, Schema>> = {
     { providerRefundId: described("The provider's own id of it.", text), failureReason: text },
   ),
   "intent.refused": openRecord({ ...OF_INTENT, reason: oneOf(REFUSAL_REASONS), message: text }),
+  "intent.price_offered": openRecord({ ...OF_INTENT, newPrice: NewPriceView }),
+  "intent.price_changed": openRecord({ ...OF_INTENT, price: PriceTerms, previousPrice: PriceTerms }),
   "intent.attention": openRecord({ ...OF_INTENT, reasons: listOf(oneOf(ATTENTION_REASONS)) }),
   "webhook.exhausted": openRecord({ ...OF_WEBHOOK, eventId: Id, lastResult: text }),
   "webhook.test": openRecord(OF_WEBHOOK),

@@ -60,6 +60,8 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
   minimum: "10.00",
   maximum: "50000.00",
   destAmount: "98.500000",
+  previousDestAmount: "98.500000",
+  maxSlippage: "0.5",
   amountSent: "100.00",
   amountReceived: "98.500000",
   exchangeRate: "1",

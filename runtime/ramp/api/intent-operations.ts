@@ -1,6 +1,6 @@
 import type { IdempotentOperation } from "../core/idempotency.js";
 import { type NewIntent, recordIntent, lockIntent, readIntent } from "../intents/intent-rows.js";
-import { processIfFree, processLeased, type OnIdle } from "../intents/process-intent.js";
+import { changeIntent, processIfFree, processLeased, type OnIdle } from "../intents/process-intent.js";
 import type { AccountSide } from "../accounts/account-details.js";
 import type { Intent } from "../intents/intent.js";
 import { newId, type ProjectId, isUuid } from "../database/id.js";
@@ -13,7 +13,8 @@ import {
   rampError,
 } from "../core/ramp-errors.js";
 import { useQuote } from "../providers/held-quotes.js";
-import { fetchPrice, type Price } from "../providers/quotes.js";
+import { applyPrice, isWorse } from "../intents/new-price.js";
+import { isPayable, isPriceHeld, type Terms, termsOf } from "../intents/payment.js";
 import { chooseProvider, type AccountSides } from "../intents/choose-provider.js";
 import { intentEnvelope } from "./intent-view.js";
 import type { CustomerRequest } from "./route.js";
@@ -40,9 +41,9 @@ export function intentCreation(call: CustomerRequest<CreateIntentBody>): Idempot
       if (isRampError(sides)) return sides;
       const choice = await chooseProvider(ramp, { ...body, ...sides, ...caller }, isReplay);
       if (choice === "replay" || isRampError(choice)) return choice;
-      const { autoExecute = false } = body;
+      const { autoExecute = false, maxSlippage = null } = body;
       const { onboardingRedirectUrl = null, checkoutRedirectUrl = null } = body;
-      const given = { autoExecute, onboardingRedirectUrl, checkoutRedirectUrl, metadata };
+      const given = { autoExecute, maxSlippage, onboardingRedirectUrl, checkoutRedirectUrl, metadata };
       const { customerId } = caller;
       const intent: NewIntent = { id: newId(), customerId, leaseOwner, ...choice, ...given };
       const begin = async (tx: ProjectTransaction): Promise<RampError | null> => {
@@ -166,10 +167,10 @@ async function checkRedirectOrigins(
 }
 
 interface IntentChange {
-  /** Whether the change sends an order: an intent without a price is priced first. */
-  readonly needsPrice?: true;
+  /** Whether the change makes the payment, which needs a price that holds. */
+  readonly isPayment?: true;
   /** Records the change of the locked intent, or refuses it. */
-  record(tx: ProjectTransaction, intent: Intent, price: Price | null): Intent | RampError;
+  record(tx: ProjectTransaction, intent: Intent, terms: Terms): Intent | RampError;
   /** Called once the change is recorded. */
   recorded?(): Promise<void> | undefined;
   answer(intent: Intent): RampResponse;
@@ -184,12 +185,13 @@ export function intentAction(call: CustomerRequest<unknown>, change: IntentChang
   return {
     async prepare(isReplay) {
       if (!isUuid(id)) return rampError("NOT_FOUND");
-      const unpriced = change.needsPrice ? await readUnpriced(call, id) : null;
+      const unpriced = change.isPayment ? await readUnpriced(call, id) : null;
       if (unpriced && (await isReplay())) return "replay";
-      const price = unpriced && (await fetchPrice(ramp, await ramp.providers.get(unpriced), unpriced));
+      const terms = unpriced && (await offeredOrTerms(ramp, unpriced));
+      if (terms === "offered") return rampError("PRICE_CHANGED");
       const begin = async (tx: ProjectTransaction): Promise<RampError | null> => {
         if ((await readIntent(tx, id, caller.customerId)) === null) return rampError("NOT_FOUND");
-        const changed = change.record(tx, await lockIntent(tx, id), price);
+        const changed = change.record(tx, await lockIntent(tx, id), terms);
         if (isRampError(changed)) return changed;
         // The lease owner has not seen this change: this request carries it out.
         begun = { ...changed, leaseOwner };
@@ -207,13 +209,23 @@ export function intentAction(call: CustomerRequest<unknown>, change: IntentChang
   };
 }
 
-/** The customer's intent if its payment can be ordered but has no price. */
+/** What the payment can be made at. A worse price than was accepted is offered first. */
+async function offeredOrTerms(ramp: RampContext, intent: Intent): Promise<Terms> {
+  const terms = await termsOf(ramp, intent);
+  if (terms === null || typeof terms === "string" || !isWorse(terms.price, intent)) return terms;
+  await changeIntent(ramp, intent, (tx, current) =>
+    isPayable(current) && !isPriceHeld(current) ? applyPrice(tx, current, terms) : null,
+  );
+  return "offered";
+}
+
+/** The customer's intent if its payment can be made, but at no price that holds. */
 async function readUnpriced(
   { ramp, caller: { projectId, customerId } }: CustomerRequest<unknown>,
   id: string,
 ): Promise<Intent | null> {
   const intent = await ramp.database.inProject(projectId, (tx) => readIntent(tx, id, customerId));
-  return intent?.price === null && intent.status === "PENDING_PAYMENT" ? intent : null;
+  return intent !== null && isPayable(intent) && !isPriceHeld(intent) ? intent : null;
 }
 
 interface IntentWork {

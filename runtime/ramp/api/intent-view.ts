@@ -1,3 +1,4 @@
+import { newPriceView } from "../intents/intent-event.js";
 import type { Currency } from "../accounts/currency.js";
 import {
   type Intent,
@@ -76,7 +77,8 @@ function attentionView(intent: Intent): Record<string, string> {
 function intentView({ currencies }: RampContext, intent: Intent, returnUrl: string): IntentView {
   const { id, status, createdAt, updatedAt, srcAmount, type, failureReason } = intent;
   const { provider, providerCode, connectionId: providerId } = intent;
-  const { onboardingRedirectUrl, checkoutRedirectUrl, price, refusal, metadata } = intent;
+  const { onboardingRedirectUrl, checkoutRedirectUrl, price, newPrice, maxSlippage, refusal, metadata } =
+    intent;
   const requirement = isTerminal(status) ? null : outstandingRequirement(intent);
   const side = ({ currencyCode, details }: AccountSide): IntentView["src"] => {
     const { ticker, name, code, type: kind } = currencies.get(currencyCode);
@@ -100,7 +102,9 @@ function intentView({ currencies }: RampContext, intent: Intent, returnUrl: stri
     providerCode,
     ...(onboardingRedirectUrl !== null && { onboardingRedirectUrl }),
     ...(checkoutRedirectUrl !== null && { checkoutRedirectUrl }),
-    ...(price && { price: priceView(price) }),
+    ...(price && { price: heldPriceView(price) }),
+    ...(newPrice && { newPrice: newPriceView(intent, newPrice) }),
+    ...(maxSlippage !== null && { maxSlippage }),
     ...(failureReason !== null && { failureReason }),
     ...(refusal && { refusal: { reason: refusal.reason, message: refusal.message } }),
     ...(intent.sandbox && { sandbox: true }),
@@ -117,9 +121,22 @@ function requirementView(requirement: Requirement, returnUrl: string): IntentVie
   };
 }
 
-function priceView({ quoteId, destAmount, exchangeRate, fees, hasIndicativePrice }: Price) {
+function priceView({
+  quoteId,
+  destAmount,
+  exchangeRate,
+  fees,
+  hasIndicativePrice,
+}: Omit<Price, "expiresAt">) {
   const price = { destAmount, exchangeRate, fees, hasIndicativePrice };
   return quoteId === undefined ? price : { quoteId, ...price };
+}
+
+function heldPriceView({ expiresAt, ...price }: Price) {
+  return {
+    ...priceView(price),
+    ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
+  };
 }
 
 export function accountType(type: Currency["type"]): "BANK_ACCOUNT" | "CRYPTO_ADDRESS" {

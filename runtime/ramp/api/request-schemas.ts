@@ -96,6 +96,14 @@ export const CreateIntentBody = record(
           "A held quote of GET /v1/intent/quote for the same amount, currencies and country: the order is made at its price, at its provider, or refused.",
       }),
     ),
+    maxSlippage: orNull(
+      textOf({
+        pattern: "^(100(\\.0{1,2})?|\\d{1,2}(\\.\\d{1,2})?)$",
+        examples: ["0.5"],
+        description:
+          "How much less the destination may receive where the price has to be renewed, in percent.",
+      }),
+    ),
     metadata: Json(50, "Your own data; returned with the intent."),
   },
   {
@@ -208,6 +216,10 @@ export const ResolveBody = record({
     ...limitedText(500, "Why; the failure reason of an intent that is resolved as failed."),
     pattern: "\\S",
   }),
+});
+
+export const AcceptPriceBody = record({
+  quoteId: textOf({ format: "uuid", description: "Of the intent's `newPrice`." }),
 });
 
 /** The body of a request that has none. */

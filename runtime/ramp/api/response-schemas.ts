@@ -21,8 +21,9 @@ import { INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
 import { REFUSAL_REASONS } from "../providers/refusal-reasons.js";
 import { REQUIREMENT_STATUSES } from "../intents/requirement.js";
 import { UNAVAILABLE_REASONS } from "../providers/quotes.js";
+import { IntentPriceView, NewPriceView, PRICE } from "./price-schemas.js";
 import { EVENT_TYPES } from "../webhooks/events.js";
-import { Fees, Instruction, Receipt, Refund } from "../providers/protocol.js";
+import { Instruction, Receipt, Refund } from "../providers/protocol.js";
 
 export { RefundView } from "./refund-schema.js";
 
@@ -56,13 +57,6 @@ const AccountView = openRecord({
   currency: openRecord({ ticker: text, name: text, code: text, type: oneOf(["FIAT", "CRYPTO"]) }),
   details: Json,
 });
-
-const PRICE = {
-  destAmount: text,
-  exchangeRate: text,
-  fees: Fees,
-  hasIndicativePrice: flag,
-};
 
 const PaymentDueAt = described("Until when the provider waits for the payment.", DateTime);
 
@@ -106,13 +100,9 @@ export const IntentView = openRecord(
   {
     currentRequirementCode: text,
     paymentDueAt: PaymentDueAt,
-    price: described(
-      "The price that the intent was made at, once it is known.",
-      openRecord(
-        { ...PRICE },
-        { quoteId: textOf({ format: "uuid", description: "The quote that the intent named." }) },
-      ),
-    ),
+    price: IntentPriceView,
+    newPrice: NewPriceView,
+    maxSlippage: described("How much less a renewed price may give, in percent.", text),
     onboardingRedirectUrl: text,
     checkoutRedirectUrl: text,
     failureReason: text,

@@ -56,7 +56,7 @@ export const RAMP_ERRORS = {
   ),
   QUOTE_EXPIRED: badRequest(
     "The quote is no longer held. Request a new one.",
-    "`quoteId` names a quote after its `expiresAt`, or of a provider that is no longer connected as it was",
+    "`quoteId` names a quote or a new price after its `expiresAt`, or a quote of a provider that is no longer connected as it was",
   ),
   QUOTE_USED: badRequest(
     "Another intent was made with this quote. Request a new one.",
@@ -72,7 +72,7 @@ export const RAMP_ERRORS = {
   ),
   INTENT_CLOSED: badRequest(
     "The intent has ended.",
-    "the transaction of a failed, expired or cancelled intent is executed, or one that has ended is cancelled",
+    "the transaction of a failed, expired or cancelled intent is executed, or one that has ended is cancelled, or gets a new price",
   ),
   NOT_REFUNDABLE: badRequest(
     "The payment cannot be refunded.",
@@ -114,6 +114,10 @@ export const RAMP_ERRORS = {
   METHOD_NOT_ALLOWED: answers(405)(
     "The method is not allowed here.",
     "the path exists, but not with this method",
+  ),
+  PRICE_CHANGED: conflict(
+    "The provider no longer holds the price. Accept `newPrice` of the intent, then repeat the request.",
+    "the provider no longer holds the price of an intent whose transaction is executed, and the one of now is worse than was accepted",
   ),
   IDEMPOTENCY_IN_PROGRESS: conflict(
     "A request with this Idempotency-Key is still in progress. Repeat it in a moment.",

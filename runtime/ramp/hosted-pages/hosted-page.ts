@@ -1,18 +1,15 @@
-import { fetchPrice } from "../providers/quotes.js";
 import { reasonOf } from "../providers/provider.js";
-import { type IntentContext, takeLease } from "../intents/lease.js";
+import type { IntentContext } from "../intents/lease.js";
 import { exitOf, type Stage, stageOf, versionOf } from "./stage.js";
 import { page, pageHeaders, problemPage } from "./layout.js";
 import { type OpenedPage, openLink } from "./link.js";
 import { viewOf } from "./page-views.js";
-import type { RampResponse } from "../core/ramp-errors.js";
-import { processLeased } from "../intents/process-intent.js";
+import { isRampError, type RampResponse } from "../core/ramp-errors.js";
+import { changeIntent } from "../intents/process-intent.js";
 import type { Intent } from "../intents/intent.js";
 import { applyOnboarding } from "../intents/apply-onboarding.js";
-import { createPayment } from "../intents/transitions.js";
-import { lockIntent } from "../intents/intent-rows.js";
-import { newId } from "../database/id.js";
-import type { ProjectTransaction } from "../database/transaction.js";
+import { acceptPrice } from "../intents/new-price.js";
+import { isPayable, makePayment, termsOf } from "../intents/payment.js";
 import {
   errorsOf,
   FIELD_PREFIX,
@@ -63,6 +60,8 @@ export async function actOnPage(
   const action = sent.get("action");
   const isAsked = stage.kind === "form" && stage.requirement.code === sent.get("requirement");
   if (action === "submit" && isAsked) return submit(ramp, opened, stage, sent);
+  if (action === "accept" && stage.kind === "offer")
+    await acceptOffer(ramp, intent, sent.get("quoteId") ?? "");
   if (action === "execute" && !(await orderPayment(ramp, intent)))
     return stagePage(opened, stage, { ...UNTOUCHED, errors: new Map([["", unreachable(intent)]]) }, 503);
   // The state has changed meanwhile: the page shows the current one.
@@ -95,7 +94,7 @@ async function submit(
   switch (reply.kind) {
     case "answer":
       // Recorded at once: a look-up of another process, begun before, would leave the customer at a form that was submitted.
-      await change(ramp, intent, (tx, current) =>
+      await changeIntent(ramp, intent, (tx, current) =>
         reply.value.id === id && current.status === "COMPLIANCE_IN_PROGRESS"
           ? applyOnboarding(tx, current, reply.value)
           : null,
@@ -134,34 +133,22 @@ function stagePage(
 const unreachable = ({ provider }: Intent): string =>
   `${provider} cannot be reached right now. Please try again in a moment.`;
 
-/** Creates the intent's transaction, unless it exists or the intent has expired. False: the provider gives no price for it. */
+/** Makes the payment, unless it is made or the intent has expired; or offers another price. False: the provider gives no price for it. */
 async function orderPayment(ramp: IntentContext, intent: Intent): Promise<boolean> {
-  const isPayable = ({ status, transaction, expiresAt, readAt }: Intent): boolean =>
-    status === "PENDING_PAYMENT" && transaction === null && expiresAt > readAt;
   if (!isPayable(intent)) return true;
-  const isPriced = intent.price !== null;
-  const price = isPriced ? null : await fetchPrice(ramp, await ramp.providers.get(intent), intent);
-  if (!isPriced && price === null) return false;
-  await change(ramp, intent, (tx, current) =>
-    isPayable(current) ? createPayment(tx, current, price) : null,
+  const terms = await termsOf(ramp, intent);
+  if (terms === null) return false;
+  await changeIntent(ramp, intent, (tx, current) =>
+    isPayable(current) ? makePayment(tx, current, terms) : null,
   );
   return true;
 }
 
-/** Records a change of an intent and processes it. `record` returns null when the intent has moved on. */
-async function change(
-  ramp: IntentContext,
-  { id, projectId }: Intent,
-  record: (tx: ProjectTransaction, intent: Intent) => Intent | null,
-): Promise<void> {
-  const leaseOwner = newId();
-  const changed = await ramp.database.inProject(projectId, async (tx) => {
-    const recorded = record(tx, await lockIntent(tx, id));
-    if (recorded === null) return null;
-    const intent = { ...recorded, leaseOwner };
-    // The lease owner has not seen this change: this request carries it out.
-    takeLease(tx, intent, ramp.polling);
-    return intent;
+/** Accepts the price that the page shows, and makes the payment where the customer is at it. */
+async function acceptOffer(ramp: IntentContext, intent: Intent, quoteId: string): Promise<void> {
+  await changeIntent(ramp, intent, (tx, current) => {
+    const accepted = acceptPrice(tx, current, quoteId);
+    if (isRampError(accepted)) return null;
+    return isPayable(accepted) ? makePayment(tx, accepted, "held") : accepted;
   });
-  if (changed) await processLeased(ramp, changed, () => undefined);
 }

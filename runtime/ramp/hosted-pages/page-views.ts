@@ -1,11 +1,12 @@
-import type { Intent } from "../intents/intent.js";
+import type { Intent, NewPrice } from "../intents/intent.js";
+import { isPriceHeld } from "../intents/payment.js";
 import { wordsOf } from "../intents/refusal.js";
+import { elsewhere, formatAmount, instructionView } from "./instruction-view.js";
 import { refundLines } from "./refund-lines.js";
-import { redirectUrlOf, type Stage, type StageOutcome, withReturn } from "./stage.js";
-import { errorSummary, fieldsOf, fieldViews, type FormState, humanize } from "./requirement-form.js";
+import { redirectUrlOf, type Stage, type StageOutcome } from "./stage.js";
+import { errorSummary, fieldsOf, fieldViews, type FormState } from "./requirement-form.js";
 import { type Html, html, type Layout } from "./layout.js";
 import type { Currencies, Currency } from "../accounts/currency.js";
-import type { Instruction } from "../providers/protocol.js";
 
 /** What a page shows of an intent. */
 export interface PageContext {
@@ -29,6 +30,8 @@ export function viewOf(shown: PageContext, stage: Stage, state: FormState): Page
       return waitingView(shown, WAITING[stage.for]);
     case "refused":
       return waitingView(shown, ["Not yet", wordsOf(stage.refusal)]);
+    case "offer":
+      return offerView(shown, stage.newPrice);
     case "confirm":
       return confirmView(shown, state);
     case "pay":
@@ -68,7 +71,7 @@ function elsewhereView(
       ${shown.intent.provider} must check your identity before it can move the money. It does so on a page of
       its own, and what you enter there stays with it.
     </p>
-    ${elsewhere(shown, url)}
+    ${elsewhere(shown.url, url)}
     <p class="live" role="status">Waiting for the result. This page refreshes automatically.</p>
     ${LEAVE}`;
   return { title, content };
@@ -79,11 +82,24 @@ function moreNeeded({ intent }: PageContext, reason: string | null): Html | null
   return reason === null ? null : html`<p class="note">${intent.provider} needs more: ${reason}</p>`;
 }
 
-/** The way to a page of the provider's own, and back. */
-function elsewhere({ url: returnUrl }: PageContext, url: string): Html {
-  return html`<a class="button" href="${withReturn(url, returnUrl)}" rel="noreferrer" data-elsewhere
-    >Continue at ${/^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? ""}</a
-  >`;
+function offerView(shown: PageContext, { quoteId, expiresAt, order }: NewPrice): PageView {
+  const title = "The price has changed";
+  const before = shown.intent.price?.destAmount ?? shown.intent.acceptedAmount;
+  const offered = { ...shown, intent: { ...shown.intent, ...order } };
+  const content = html`${heading(offered, title)}
+    <p>
+      ${order.provider} no longer holds the price that you have
+      seen.${before === null ? null : html` By that you would have received ${formatAmount(before)}.`} You can
+      accept the new one until ${timeOf(new Date(expiresAt))}. Nothing is ordered before you do.
+    </p>
+    ${movement(offered, "Open until")}
+    <form method="post">
+      <input type="hidden" name="action" value="accept" />
+      <input type="hidden" name="quoteId" value="${quoteId}" />
+      <button>Accept the new price</button>
+    </form>
+    ${LEAVE}`;
+  return { title, content };
 }
 
 function confirmView(shown: PageContext, state: FormState): PageView {
@@ -92,6 +108,7 @@ function confirmView(shown: PageContext, state: FormState): PageView {
   const content = html`${heading(shown, title)} ${errorSummary([], state)}
     <p>Your details are complete. Continue to see how to send the money.</p>
     ${price === null ? html`<p>${provider} gives the price when you continue; you see it before you pay.</p>` : null}
+    ${price?.expiresAt === undefined ? null : holds(shown.intent, price.expiresAt)}
     ${movement(shown, "Open until")}
     <form method="post">
       <input type="hidden" name="action" value="execute" />
@@ -99,6 +116,15 @@ function confirmView(shown: PageContext, state: FormState): PageView {
     </form>
     ${LEAVE}`;
   return { title, content };
+}
+
+function holds(intent: Intent, expiresAt: string): Html {
+  return isPriceHeld(intent)
+    ? html`<p>${intent.provider} holds the price until ${timeOf(new Date(expiresAt))}.</p>`
+    : html`<p>
+        ${intent.provider} no longer holds the price. It gives a new one when you continue; you see it before
+        you pay.
+      </p>`;
 }
 
 const WAITING = {
@@ -126,7 +152,7 @@ function waitingView(shown: PageContext, [title, text]: readonly [string, string
 function payView(shown: PageContext, { transaction }: Stage & { kind: "pay" }): PageView {
   const title = `Send ${formatAmount(shown.intent.srcAmount)} ${shown.currencies.get(shown.intent.src.currencyCode).ticker}`;
   const content = html`${heading(shown, title)}
-    ${transaction.instructions.map((instruction, at) => instructionView(shown, instruction, at))}
+    ${transaction.instructions.map((instruction, at) => instructionView(shown.url, instruction, at))}
     <p id="copied" class="hint" role="status"></p>
     <h2>Your payment</h2>
     ${movement(shown, "Pay by")}
@@ -270,73 +296,4 @@ function targetOf({ type, dest: { details } }: Intent): string | null {
   if (type === "ONRAMP") return typeof address === "string" ? address : null;
   const account = [iban, accountNumber, key].find((value) => typeof value === "string");
   return account === undefined ? null : `•••• ${account.slice(-4)}`;
-}
-
-/** Labels of the known parts, in display order; other parts follow under their own names. */
-const PARTS: ReadonlyMap<string, string> = new Map([
-  ["amount", "Amount"],
-  ["beneficiary", "Beneficiary"],
-  ["bankName", "Bank"],
-  ["routingNumber", "Routing number"],
-  ["accountNumber", "Account number"],
-  ["iban", "IBAN"],
-  ["bic", "BIC"],
-  ["key", "PIX key"],
-  ["address", "Address"],
-  ["chain", "Network"],
-  ["reference", "Reference"],
-  ["rail", "Transfer by"],
-]);
-const ORDER = [...PARTS.keys()];
-
-function partsOf(details: Readonly<Record<string, string>>): readonly (readonly [string, string])[] {
-  const placeOf = (name: string): number => (PARTS.has(name) ? ORDER.indexOf(name) : ORDER.length);
-  return Object.entries(details).sort(([left], [right]) => placeOf(left) - placeOf(right));
-}
-
-/** An amount without trailing zeros, but with at least two of its decimals. */
-function formatAmount(amount: string): string {
-  return amount.replace(/(\.\d{2}\d*?)0+$/, "$1");
-}
-
-/** Payment instructions, with a button to copy each part. */
-function instructionView(shown: PageContext, instruction: Instruction, serial: number): Html {
-  const { currency, ...details } = instruction.details;
-  const rows = partsOf(details).map(([name, value], at) => {
-    const label = PARTS.get(name) ?? humanize(name);
-    const shown = name === "amount" && currency !== undefined ? `${formatAmount(value)} ${currency}` : value;
-    const id = `detail-${String(serial)}-${String(at)}`;
-    return html`<div>
-      <dt>${label}</dt>
-      <dd>
-        <span class="code" id="${id}">${shown}</span>
-        <button
-          type="button"
-          class="copy"
-          hidden
-          data-copy="${value}"
-          data-from="${id}"
-          data-label="${label}"
-          aria-label="Copy ${label}"
-        >
-          Copy
-        </button>
-      </dd>
-    </div>`;
-  });
-  const title = instruction.type === "BANK" ? "Bank transfer" : "Crypto transfer";
-  const { url } = instruction;
-  return html`<h2>${url === undefined ? title : "Pay on the provider's page"}</h2>
-    ${url === undefined ? html`<p class="note">${adviceOf(instruction)}</p>` : elsewhere(shown, url)}
-    ${rows.length === 0 ? null : html`<dl class="parts">${rows}</dl>`}`;
-}
-
-function adviceOf({ type, details }: Instruction): string {
-  const { currency, chain } = details;
-  switch (type) {
-    case "BANK":
-      return "Send exactly this amount from an account in your own name, with the reference: the provider matches your payment by it.";
-    case "CRYPTO":
-      return `Send ${currency ?? "the currency named here"} on ${chain ?? "the network named here"} only. Another currency, or another network, is lost.`;
-  }
 }

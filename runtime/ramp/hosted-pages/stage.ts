@@ -1,5 +1,12 @@
 import { createHash } from "node:crypto";
-import type { Intent, IntentStatus, Transaction } from "../intents/intent.js";
+import {
+  type Intent,
+  type IntentStatus,
+  isOffered,
+  isOver,
+  type NewPrice,
+  type Transaction,
+} from "../intents/intent.js";
 import type { Refusal } from "../providers/refusal-reasons.js";
 import { isMet, type Requirement } from "../intents/requirement.js";
 
@@ -11,6 +18,8 @@ export type Stage =
   | { readonly kind: "waiting"; readonly for: "provider" | "check" | "payment" | "review" }
   /** The provider has refused the onboarding for now. */
   | { readonly kind: "refused"; readonly refusal: Refusal }
+  /** A price that is worse than the accepted one waits for the customer. */
+  | { readonly kind: "offer"; readonly newPrice: NewPrice }
   /** Compliance is complete; the customer starts the payment. */
   | { readonly kind: "confirm" }
   | { readonly kind: "pay"; readonly transaction: Transaction }
@@ -39,15 +48,15 @@ interface PageRequirement extends Requirement {
 export function stageOf(intent: Intent): Stage {
   switch (intent.status) {
     case "PENDING":
-      return intent.refusal === null
-        ? { kind: "waiting", for: "provider" }
-        : { kind: "refused", refusal: intent.refusal };
+      return offerOf(intent) ?? refusalStage(intent);
     case "COMPLIANCE_IN_PROGRESS":
       return complianceStage(intent);
     case "COMPLIANCE_APPROVED":
     case "PENDING_PAYMENT":
     case "TRANSACTION_IN_PROGRESS":
-      return hasCheckout(intent) ? paymentStage(intent) : { kind: "end", outcome: "APPROVED" };
+      return hasCheckout(intent)
+        ? (offerOf(intent) ?? paymentStage(intent))
+        : { kind: "end", outcome: "APPROVED" };
     case "AMOUNT_MISMATCH":
       return { kind: "waiting", for: "review" };
     case "COMPLETED":
@@ -59,6 +68,15 @@ export function stageOf(intent: Intent): Stage {
     case "CANCELLED":
       return { kind: "end", outcome: intent.status };
   }
+}
+
+function offerOf(intent: Intent): Stage | null {
+  const { newPrice } = intent;
+  return newPrice !== null && isOffered(intent) && !isOver(intent) ? { kind: "offer", newPrice } : null;
+}
+
+function refusalStage({ refusal }: Intent): Stage {
+  return refusal === null ? { kind: "waiting", for: "provider" } : { kind: "refused", refusal };
 }
 
 function complianceStage({ requirements }: Intent): Stage {
@@ -79,7 +97,8 @@ function hasForm(requirement: Requirement): requirement is FormRequirement {
   return requirement.form !== null && requirement.status === "PENDING";
 }
 
-function paymentStage({ status, transaction, autoExecute }: Intent): Stage {
+function paymentStage({ status, transaction, autoExecute, refusal }: Intent): Stage {
+  if (status === "PENDING_PAYMENT" && refusal !== null) return { kind: "refused", refusal };
   if (transaction === null && !autoExecute && status === "PENDING_PAYMENT") return { kind: "confirm" };
   if (transaction === null || transaction.instructions.length === 0)
     return { kind: "waiting", for: "payment" };

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ProjectTransaction } from "../database/transaction.js";
-import type { Onboarding, ProviderRequirement } from "../providers/protocol.js";
+import type { Onboarding, OnboardingOrder, ProviderRequirement } from "../providers/protocol.js";
 import type { Intent } from "./intent.js";
 import { canRequirementMove, isMet, type Requirement, type RequirementStatus } from "./requirement.js";
 import {
@@ -8,6 +8,7 @@ import {
   changeRequirement,
   type IntentMove,
   moveIntent,
+  recordPrice,
   recordRequirement,
   recordStatus,
   writeStatus,
@@ -20,11 +21,11 @@ import {
 export function applyOnboarding(
   tx: ProjectTransaction,
   intent: Intent,
-  { requirements, complete = true }: Onboarding,
+  { requirements, complete = true, priceExpiresAt }: Onboarding,
 ): Intent {
   if (!awaitsChecks(intent)) return intent;
   const moves: RequirementMove[] = [];
-  let current = intent;
+  let current = priceExpiresAt === undefined ? intent : recordPriceEnd(tx, intent, priceExpiresAt);
   for (const requirement of eachOnce(requirements))
     current = applyRequirement(tx, current, requirement, moves);
   current = withdrawMissing(tx, current, requirements, moves);
@@ -37,6 +38,15 @@ export function applyOnboarding(
     (moved, { status, failureReason }) => moveIntent(tx, moved, status, failureReason),
     concluded,
   );
+}
+
+/** Until when the provider holds the price that the onboarding has accepted; another one has an end of its own. */
+function recordPriceEnd(tx: ProjectTransaction, intent: Intent, expiresAt: string): Intent {
+  const { price, onboardingOrder } = intent;
+  const order = JSON.parse(onboardingOrder ?? "null") as OnboardingOrder | null;
+  const accepted = order?.movement.quoteId;
+  if (price === null || accepted === undefined || price.providerQuoteId !== accepted) return intent;
+  return price.expiresAt === expiresAt ? intent : recordPrice(tx, intent, { ...price, expiresAt });
 }
 
 /** Whether a check still counts. */

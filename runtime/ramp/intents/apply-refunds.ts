@@ -5,7 +5,7 @@ import type { Refund } from "../providers/protocol.js";
 import { type Intent, isErased } from "./intent.js";
 import { canRefundMove, type IntentRefund, isOpenRefund, matchRefunds, openRefund } from "./refund.js";
 import { isPaymentGone, saysPayment } from "./reported.js";
-import { recordChange } from "./transitions.js";
+import { recordChange } from "./intent-event.js";
 
 /** What moves refunds. What has succeeded is posted, and nothing else (reported.ts). */
 

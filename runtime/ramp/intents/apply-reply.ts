@@ -17,9 +17,11 @@ import {
   type TransactionStatus,
 } from "./intent.js";
 import {
+  clearRefusal,
   createPayment,
   extendExpiry,
   moveIntent,
+  recordPrice,
   recordRefusal,
   type TransactionChange,
   updateTransaction,
@@ -39,8 +41,9 @@ function approved(tx: ProjectTransaction, intent: Intent): Intent {
  * provider says of it comes with the next step.
  */
 export function adoptOrder(tx: ProjectTransaction, intent: Intent, price: Price): Intent {
-  const payable = intent.status === "PENDING_PAYMENT" ? intent : approved(tx, intent);
-  return createPayment(tx, payable, price) ?? payable;
+  const taken = clearRefusal(tx, intent);
+  const payable = taken.status === "PENDING_PAYMENT" ? taken : approved(tx, taken);
+  return createPayment(tx, payable.price === null ? recordPrice(tx, payable, price) : payable, price);
 }
 
 /** The statuses that lead to the reported one. */

@@ -31,6 +31,17 @@ export function bookOrder(tx: ProjectTransaction, intent: Intent, price: Price):
   return booked(tx, intent, { kind: "order", about: "order", postings });
 }
 
+/** Another price of the order: what the customer is owed more, or less, than by the one before. */
+export function bookPrice(tx: ProjectTransaction, intent: Intent, before: Price | null): Intent {
+  const { dest, price } = intent;
+  const difference = new Big(price?.destAmount ?? 0).minus(before?.destAmount ?? 0);
+  const postings = [
+    ...posting("customer", dest.currencyCode, difference.neg()),
+    ...posting("exchange", dest.currencyCode, difference),
+  ];
+  return booked(tx, intent, { kind: "order", about: "order", postings });
+}
+
 /** The order has ended without money: no balance is left. */
 export function bookVoid(tx: ProjectTransaction, intent: Intent): Intent {
   const order = intent.balances.filter(({ about }) => about === "order");

@@ -16,11 +16,11 @@ import {
   readCountry,
   readPair,
 } from "../providers/payment-path.js";
-import { fetchQuotes, type Price, priceOf } from "../providers/quotes.js";
+import { fetchQuotes, type Price, priceOf, type Quote } from "../providers/quotes.js";
 import { quotedCandidate } from "./quoted-candidate.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
 import { Rail } from "../providers/protocol.js";
-import type { Intent } from "./intent.js";
+import type { Intent, PricedOrder } from "./intent.js";
 import type { IntentContext } from "./lease.js";
 import type { NextOrder } from "./transitions.js";
 import { check, providerViolations } from "../core/json-schema.js";
@@ -92,7 +92,7 @@ async function namedCandidate(
   const { candidate, price } = quoted;
   const payable = payableCandidates([candidate], path, body);
   const { connection, rails } = candidate;
-  return isRampError(payable) ? payable : { connection, rail: rails[0].code, price };
+  return isRampError(payable) ? payable : { connection, rail: rails[0].code, price, held: null };
 }
 
 /** What the payment names the provider by: its id in the project, or its code. */
@@ -114,7 +114,7 @@ function choiceOf(chosen: Chosen, { type, src, dest }: CurrencyPair, body: Inten
   };
 }
 
-function providerOf({ connection, rail, price }: Chosen): NextOrder {
+function providerOf({ connection, rail, price }: Pick<Chosen, "connection" | "rail" | "price">): NextOrder {
   return {
     connectionId: connection.id,
     connectionVersion: connection.version,
@@ -179,7 +179,7 @@ function payableCandidates(
 export async function nextCandidate(
   ramp: IntentContext,
   { projectId, refusedBy, src, dest, srcAmount }: Intent,
-): Promise<NextOrder | RampError | null> {
+): Promise<(NextOrder & Pick<PricedOrder, "heldUntil">) | RampError | null> {
   const pair = readPair(ramp, src.currencyCode, dest.currencyCode, ["/src", "/dest"]);
   if (isRampError(pair)) return null;
   const path = readPath(pair, { projectId, customerId: "", srcAmount, src, dest }, srcAmount);
@@ -190,13 +190,15 @@ export async function nextCandidate(
   const payable = payableCandidates(candidates, path, { projectId, customerId: "", srcAmount, src, dest });
   if (isRampError(payable)) return null;
   const chosen = await chooseCandidate(ramp, payable, path);
-  return isRampError(chosen) ? chosen : providerOf(chosen);
+  if (isRampError(chosen)) return chosen;
+  return { ...providerOf(chosen), heldUntil: chosen.held?.expiresAt.toISOString() ?? null };
 }
 
 interface Chosen {
   readonly connection: ProviderConnection;
   readonly rail: Rail;
   readonly price: Price | null;
+  readonly held: Quote["held"];
 }
 
 /** The candidate with the best quote. The only one needs none yet: no order is sent before the intent has a price. */
@@ -211,6 +213,6 @@ async function chooseCandidate(
   } = await fetchQuotes(ramp, candidates, path);
   if (best) return { ...best, price: priceOf(best) };
   return first && others.length === 0
-    ? { connection: first.connection, rail: first.rails[0].code, price: null }
+    ? { connection: first.connection, rail: first.rails[0].code, price: null, held: null }
     : rampError("PROVIDER_UNAVAILABLE");
 }

@@ -28,7 +28,7 @@ interface IntentRow extends Omit<Intent, "transaction" | "metadata" | "refunds">
 const SELECT = `SELECT i.id, i.project_id AS "projectId", i.customer_id AS "customerId", i.connection_id AS "connectionId", i.connection_version AS "connectionVersion",
     i.type, i.status, json_build_object('currencyCode', i.src_currency, 'details', i.src_details) AS src,
     json_build_object('currencyCode', i.dest_currency, 'details', i.dest_details) AS dest,
-    i.src_amount AS "srcAmount", i.rail, i.price, i.auto_execute AS "autoExecute",
+    i.src_amount AS "srcAmount", i.rail, i.price, i.accepted_amount AS "acceptedAmount", i.max_slippage AS "maxSlippage", i.new_price AS "newPrice", i.auto_execute AS "autoExecute",
     i.onboarding_redirect_url AS "onboardingRedirectUrl", i.checkout_redirect_url AS "checkoutRedirectUrl",
     i.failure_reason AS "failureReason", i.metadata::text AS metadata, i.cancel_requested_at IS NOT NULL AS "isCancelRequested",
     i.expires_at AS "expiresAt", i.lease_owner AS "leaseOwner", i.failed_attempts AS "failedAttempts", i.attention, i.acknowledged,
@@ -46,7 +46,7 @@ const SELECT = `SELECT i.id, i.project_id AS "projectId", i.customer_id AS "cust
        'updatedAt', q.updated_at) ORDER BY q.created_at, q.id)
      FROM ramp.refund_requests q WHERE q.project_id = i.project_id AND q.intent_id = i.id), '[]') AS refunds,
     CASE WHEN t.id IS NOT NULL THEN json_build_object('id', t.id, 'status', t.status, 'providerReference', t.provider_reference,
-      'instructions', t.instructions, 'failureReason', t.failure_reason, 'receipt', t.receipt, 'refunds', t.refunds, 'orderBody', t.order_body,
+      'instructions', t.instructions, 'failureReason', t.failure_reason, 'receipt', t.receipt, 'refunds', t.refunds, 'orderAttempt', t.order_attempt, 'orderBody', t.order_body,
       'refusalReason', t.refusal_reason, 'paymentDueAt', t.payment_due_at, 'createdAt', t.created_at, 'updatedAt', t.updated_at) END AS transaction
   FROM ramp.intents i JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id
   LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id`;
@@ -170,6 +170,8 @@ function initialState({ now, projectId }: ProjectTransaction, { intentLifetimeMs
     projectId,
     status: "PENDING",
     failureReason: null,
+    acceptedAmount: null,
+    newPrice: null,
     refusal: null,
     refusedBy: [],
     onboardingAttempt: 1,

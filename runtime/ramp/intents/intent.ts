@@ -4,7 +4,7 @@ import type { AccountSide } from "../accounts/account-details.js";
 import type { ProjectId } from "../database/id.js";
 import type { Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
 import type { Price } from "../providers/quotes.js";
-import type { Refusal } from "../providers/refusal-reasons.js";
+import type { Refusal, RefusalReason } from "../providers/refusal-reasons.js";
 import { REFUSALS } from "./refusal.js";
 import { type IntentRefund, openRefund } from "./refund.js";
 import type { Requirement } from "./requirement.js";
@@ -21,6 +21,8 @@ export interface Transaction {
   readonly receipt: Receipt | null;
   /** As the provider lists them. */
   readonly refunds: readonly Refund[];
+  /** Grows with each other price of the order. */
+  readonly orderAttempt: number;
   /** The bytes of the order; null once the customer's data is deleted. */
   readonly orderBody: string | null;
   /** Why the provider refused the order, until the order is withdrawn; null otherwise. */
@@ -51,6 +53,25 @@ export function needsAttention(attention: Attention): boolean {
   return Object.keys(attention).length > 0;
 }
 
+/** An order at a price of now: of the same provider, or of the next candidate. */
+export interface PricedOrder extends Pick<
+  Intent,
+  "connectionId" | "connectionVersion" | "provider" | "providerCode" | "sandbox" | "rail"
+> {
+  readonly callbackUrl: string;
+  readonly price: Price;
+  /** Until when the provider holds the price; null: it does not. */
+  readonly heldUntil: string | null;
+}
+
+/** A price that is worse than the accepted one, and waits to be accepted. */
+export interface NewPrice {
+  /** Names it to who accepts it. */
+  readonly quoteId: string;
+  readonly expiresAt: string;
+  readonly order: PricedOrder;
+}
+
 export interface Intent {
   readonly id: string;
   readonly projectId: ProjectId;
@@ -69,6 +90,12 @@ export interface Intent {
   readonly rail: Rail;
   /** What the payment is worth by a quote. Null: not known yet, and nothing is ordered. */
   readonly price: Price | null;
+  /** What the destination receives by the price that the customer accepted, once another price has replaced it; null before. */
+  readonly acceptedAmount: string | null;
+  /** How much less than that a renewed price may give, in percent; null: nothing. */
+  readonly maxSlippage: string | null;
+  /** The price that waits to be accepted; null: none does. */
+  readonly newPrice: NewPrice | null;
   readonly autoExecute: boolean;
   readonly onboardingRedirectUrl: string | null;
   readonly checkoutRedirectUrl: string | null;
@@ -79,7 +106,7 @@ export interface Intent {
   readonly refusedBy: readonly string[];
   /** Whether the request names the provider, or its quote: no other one is tried then. */
   readonly isProviderNamed: boolean;
-  /** Grows with each onboarding order of another content. */
+  /** Grows with each order of another content or price. */
   readonly onboardingAttempt: number;
   /** The caller's own data; null without. */
   readonly metadata: JsonText | null;
@@ -185,14 +212,12 @@ export function awaitsCompliance(status: IntentStatus): boolean {
 export type Step =
   | "startOnboarding"
   | "checkOnboarding"
-  /** The onboarding was refused for its price: get another one that is not worse. */
+  /** The order was refused for its price: take or offer another one. */
   | "renewPrice"
   /** It was refused for good: send it to the next candidate. */
   | "chooseNext"
-  /** Get the price that an order needs, without a request (`autoExecute`). */
-  | "fetchPrice"
-  /** Create the transaction without a request (`autoExecute`). */
-  | "createPayment"
+  /** Make the payment without a request (`autoExecute`). */
+  | "makePayment"
   | "execute"
   /** The provider refused the order: an earlier copy of it can still be on its way and is cancelled first. */
   | "withdrawOrder"
@@ -240,10 +265,21 @@ export function nextStep(intent: Intent, progress: Progress): Step {
   }
 }
 
-function onboardingStep({ refusal, onboardingAttempt }: Intent): Step {
-  const isRefused = refusal !== null && refusal.attempt === onboardingAttempt;
-  if (!isRefused || refusal.reason === "MAINTENANCE") return "startOnboarding";
-  return REFUSALS[refusal.reason].then === "waits" ? "renewPrice" : "chooseNext";
+function onboardingStep(intent: Intent): Step {
+  const reason = refusedFor(intent);
+  if (reason === null || reason === "MAINTENANCE") return "startOnboarding";
+  if (isOffered(intent)) return "wait";
+  return REFUSALS[reason].then === "waits" ? "renewPrice" : "chooseNext";
+}
+
+/** Why the provider has refused the order as it is; null: it has not. */
+function refusedFor({ refusal, onboardingAttempt }: Intent): RefusalReason | null {
+  return refusal?.attempt === onboardingAttempt ? refusal.reason : null;
+}
+
+/** Whether a new price waits to be accepted. */
+export function isOffered({ newPrice, readAt }: Intent): boolean {
+  return newPrice !== null && new Date(newPrice.expiresAt) > readAt;
 }
 
 /** Each ends with an answer that the refund waits for no longer, so that they end. */
@@ -254,17 +290,23 @@ function refundStep(intent: Intent): Step | null {
   return refund.isSent ? "refund" : "prepareRefund";
 }
 
-function isOver({ expiresAt, readAt, isCancelRequested }: Intent): boolean {
+/** Whether the customer cancels, or the time is over. */
+export function isOver({ expiresAt, readAt, isCancelRequested }: Intent): boolean {
   return expiresAt <= readAt || isCancelRequested;
 }
 
 function paymentStep(intent: Intent, progress: Progress): Step {
-  const { transaction, autoExecute, price } = intent;
+  const { transaction, autoExecute } = intent;
   if (transaction !== null && transaction.refusalReason !== null) return "withdrawOrder";
-  if (transaction !== null) return isOver(intent) ? "cancelExecution" : "execute";
+  if (transaction !== null) return isOver(intent) ? "cancelExecution" : orderStep(intent);
   if (isOver(intent)) return "end";
   // A check that is listed by now counts.
   if (progress === "fresh") return "checkOnboarding";
-  if (!autoExecute) return "wait";
-  return price === null ? "fetchPrice" : "createPayment";
+  return autoExecute && !isOffered(intent) ? "makePayment" : "wait";
+}
+
+/** An order that was refused for its price is sent again at another one alone: one without an answer may have been taken. */
+function orderStep(intent: Intent): Step {
+  if (refusedFor(intent) === null) return "execute";
+  return isOffered(intent) ? "wait" : "renewPrice";
 }

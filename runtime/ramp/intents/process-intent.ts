@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { ClaimWorker } from "../core/claim-worker.js";
 import { failpoint } from "../core/failpoints.js";
 import type { Vault } from "../core/vault.js";
-import { projectId, type ProjectId } from "../database/id.js";
+import { newId, projectId, type ProjectId } from "../database/id.js";
 import {
   type DatabaseRow,
   type OperatorTransaction,
@@ -22,7 +22,7 @@ import {
 } from "./lease.js";
 import { callProvider, endSeries, type ProviderAnswer, type StepOutcome } from "./provider-steps.js";
 import { prepareRefund } from "./apply-refunds.js";
-import { createPayment, recordAttention } from "./transitions.js";
+import { recordAttention } from "./transitions.js";
 
 /** Called in the transaction in which an intent becomes idle, for example to store the answer to a request. */
 export type OnIdle<T> = (tx: ProjectTransaction, intent: Intent) => T | Promise<T>;
@@ -93,15 +93,13 @@ function recordOutcome(
 
 async function performStep(ramp: IntentContext, intent: Intent, step: Step): Promise<StepOutcome> {
   if (step === "wait") return { apply: (_tx, current) => current, progress: null };
-  if (step === "createPayment")
-    return { apply: (tx, current) => createPayment(tx, current, null) ?? current, progress: null };
   if (step === "prepareRefund") return { apply: prepareRefund, progress: null };
   return callProvider(ramp, intent, step);
 }
 
 function recordedFailpoint(step: Step): Promise<void> | undefined {
   if (step === "startOnboarding") return failpoint("onboarding.recorded");
-  if (step === "createPayment") return failpoint("execution.opened");
+  if (step === "makePayment") return failpoint("execution.opened");
   if (step === "execute") return failpoint("execution.recorded");
   return undefined;
 }
@@ -120,6 +118,24 @@ export async function processIfFree<T>(
     return isLeased ? { intent } : { settled: await onIdle(tx, intent) };
   });
   return "settled" in leased ? leased.settled : processLeased(ramp, leased.intent, onIdle);
+}
+
+/** Records a change of an intent and processes it. `record` returns null when the intent has moved on. */
+export async function changeIntent(
+  ramp: IntentContext,
+  { id, projectId }: Intent,
+  record: (tx: ProjectTransaction, intent: Intent) => Intent | null,
+): Promise<void> {
+  const leaseOwner = newId();
+  const changed = await ramp.database.inProject(projectId, async (tx) => {
+    const recorded = record(tx, await lockIntent(tx, id));
+    if (recorded === null) return null;
+    const intent = { ...recorded, leaseOwner };
+    // The lease owner has not seen this change: this request carries it out.
+    takeLease(tx, intent, ramp.polling);
+    return intent;
+  });
+  if (changed) await processLeased(ramp, changed, () => undefined);
 }
 
 /** How often due intents are looked for; a callback to this process starts a look-up at once. */

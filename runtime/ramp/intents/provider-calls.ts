@@ -20,8 +20,8 @@ export async function startOnboarding(
 
 export async function execute({ transaction }: Intent, { provider }: ProviderConnection) {
   if (!transaction?.orderBody) throw new Error("The intent has no order.");
-  const { id, orderBody } = transaction;
-  const reply = await provider.execute(id, orderBody);
+  const { id, orderBody, orderAttempt } = transaction;
+  const reply = await provider.execute(id, orderBody, orderAttempt);
   await failpoint("execution.answered");
   if (reply.kind === "answer") return reply;
   const final = confirmed(reply, await provider.execution(id));

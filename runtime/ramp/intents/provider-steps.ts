@@ -13,16 +13,23 @@ import {
 } from "./provider-calls.js";
 import { checkedExecution, reporter } from "../providers/check-reply.js";
 import type { Execution, Onboarding } from "../providers/protocol.js";
-import { fetchPrice, type Price } from "../providers/quotes.js";
-import { type NoAnswer, type ProviderReply, reasonOf, type RefusedReply } from "../providers/provider.js";
+import { fetchPrice } from "../providers/quotes.js";
+import { type NoAnswer, type ProviderReply, reasonOf } from "../providers/provider.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
 import { adoptOrder, applyEnd, applyExecution, applyRefusal, applyWithdrawal } from "./apply-reply.js";
 import { applyOnboarding } from "./apply-onboarding.js";
 import { unacknowledged } from "./attention.js";
 import { changeRefund, failRefund } from "./apply-refunds.js";
 import { canRefundMove, type IntentRefund } from "./refund.js";
-import { afterRefusal, nextOrder, renewedPrice } from "./refused-onboarding.js";
-import { clearRefusal, recordPrice } from "./transitions.js";
+import { makePayment, termsOf } from "./payment.js";
+import {
+  afterOrderRefusal,
+  type AfterRefusal,
+  afterRefusal,
+  nextOrder,
+  renewedPrice,
+} from "./refused-onboarding.js";
+import { clearRefusal } from "./transitions.js";
 import { type AttentionReason, type Intent, isTerminal, type Progress, type Step } from "./intent.js";
 
 /** The result of a step, ready to be recorded. */
@@ -39,7 +46,7 @@ export interface ProviderAnswer {
   readonly reply: ProviderReply<unknown>;
 }
 
-type ProviderStep = Exclude<Step, "wait" | "createPayment" | "prepareRefund">;
+type ProviderStep = Exclude<Step, "wait" | "prepareRefund">;
 
 /** A step of an intent at its provider. */
 interface ProviderCall {
@@ -76,7 +83,7 @@ const STEPS: Readonly<Record<ProviderStep, PerformStep>> = {
   checkOnboarding: step(({ id }, { provider }) => provider.onboarding(id), onboardingOutcome),
   renewPrice: (call) => reordered(renewedPrice(call.ramp, call.connection, call.intent)),
   chooseNext: (call) => reordered(nextOrder(call.ramp, call.intent)),
-  fetchPrice: (call) => pricedOutcome(call, recordPrice),
+  makePayment: paymentOutcome,
   execute: step(execute, executionOutcome),
   withdrawOrder: step(withdraw, withdrawalOutcome),
   checkExecution: step((intent, { provider }) => provider.execution(transactionId(intent)), executionOutcome),
@@ -86,16 +93,20 @@ const STEPS: Readonly<Record<ProviderStep, PerformStep>> = {
   end: step(({ id }, { provider }) => provider.execution(orderIdOf(id)), endOutcome),
 };
 
-/** Goes on with the intent's price, or with one of now. */
-async function pricedOutcome(
-  call: ProviderCall,
-  apply: (tx: ProjectTransaction, intent: Intent, price: Price) => Intent,
-): Promise<StepOutcome> {
+const NO_PRICE = { kind: "unavailable", reason: "no valid quote", isOutage: false } as const;
+
+async function paymentOutcome(call: ProviderCall): Promise<StepOutcome> {
+  const terms = await termsOf(call.ramp, call.intent);
+  if (terms === null) return unanswered(call, NO_PRICE);
+  return { ...answered((tx, current) => makePayment(tx, current, terms) ?? current), progress: null };
+}
+
+/** Adopts an order that the provider has, at the intent's price, or at one of now. */
+async function adoptionOutcome(call: ProviderCall): Promise<StepOutcome> {
   const { ramp, intent, connection } = call;
-  const price = intent.price ?? (await fetchPrice(ramp, connection, intent));
-  return price === null
-    ? unanswered(call, { kind: "unavailable", reason: "no valid quote", isOutage: false })
-    : { ...answered((tx, current) => apply(tx, current, price)), progress: null };
+  const price = intent.price ?? (await fetchPrice(ramp, connection, intent))?.price ?? null;
+  if (price === null) return unanswered(call, NO_PRICE);
+  return { ...answered((tx, current) => adoptOrder(tx, current, price)), progress: null };
 }
 
 /**
@@ -104,19 +115,19 @@ async function pricedOutcome(
  */
 async function endOutcome(call: ProviderCall, reply: ProviderReply<Execution>): Promise<StepOutcome> {
   if (reply.kind === "unknown") return answered(applyEnd);
-  return reply.kind === "answer" ? pricedOutcome(call, adoptOrder) : unanswered(call, reply);
+  return reply.kind === "answer" ? adoptionOutcome(call) : unanswered(call, reply);
 }
 
 function onboardingOutcome(call: ProviderCall, reply: ProviderReply<Onboarding>): StepOutcome {
-  if (reply.kind === "refused" && call.step === "startOnboarding") return refusedOutcome(call, reply);
+  if (reply.kind === "refused" && call.step === "startOnboarding")
+    return refusedOutcome(afterRefusal(call.intent, reply));
   if (reply.kind !== "answer") return unanswered(call, reply);
   if (reply.value.id !== call.intent.id) return otherOrder(call);
   return answered((tx, current) => applyOnboarding(tx, clearRefusal(tx, current), reply.value));
 }
 
 /** A refusal is an answer: what waits for a price, or for the end of a maintenance, needs no operator. */
-function refusedOutcome({ intent }: ProviderCall, reply: RefusedReply): StepOutcome {
-  const { apply, isDue } = afterRefusal(intent, reply);
+function refusedOutcome({ apply, isDue }: AfterRefusal): StepOutcome {
   if (isDue) return { ...answered(apply), progress: null };
   return paused(apply);
 }
@@ -132,7 +143,7 @@ function paused(apply: StepOutcome["apply"] = (_tx, current) => current): StepOu
   };
 }
 
-/** Sends the onboarding again, otherwise; null: not now. */
+/** Sends the order again, otherwise, or offers what it would be; null: not now. */
 async function reordered(order: Promise<StepOutcome["apply"] | null>): Promise<StepOutcome> {
   const apply = await order;
   return apply === null ? paused() : { apply, progress: null };
@@ -154,7 +165,11 @@ function executionOutcome(call: ProviderCall, reply: ProviderReply<Execution>): 
   };
   const price = intent.price && { ...intent.price, heldTolerance: connection.amountTolerance };
   const execution = checkedExecution(reply.value, requested, price, reporter(ramp, { intent: intent.id }));
-  return answered((tx, current) => applyExecution(tx, current, execution));
+  const { status } = execution;
+  const isTaken = call.step === "execute" || (status !== "FAILED" && status !== "CANCELLED");
+  return answered((tx, current) =>
+    applyExecution(tx, isTaken ? clearRefusal(tx, current) : current, execution),
+  );
 }
 
 function endedWithoutMoney({ status, transaction }: Intent): boolean {
@@ -263,12 +278,14 @@ function held(intent: Intent, problem: string): Intent {
 }
 
 /** Only a refused order ends an intent. All other failures are tried again; after some attempts the intent needs attention. */
-function unanswered(
-  { ramp: { log, polling }, intent: { id, connectionId }, step }: ProviderCall,
-  reply: NoAnswer,
-): StepOutcome {
-  if (reply.kind === "refused" && step === "execute")
-    return answered((tx, current) => applyRefusal(tx, current, reply.message));
+function unanswered({ ramp: { log, polling }, intent, step }: ProviderCall, reply: NoAnswer): StepOutcome {
+  if (reply.kind === "refused" && step === "execute") {
+    const after = afterOrderRefusal(intent, reply);
+    return after === null
+      ? answered((tx, current) => applyRefusal(tx, current, reply.message))
+      : refusedOutcome(after);
+  }
+  const { id, connectionId } = intent;
   const reason = reasonOf(reply);
   log.warn({ intent: id, connection: connectionId, step, reason }, "provider call failed");
   return {

@@ -14,7 +14,7 @@ export const REFUSALS = {
   PRICE: {
     when: "the price is no longer held",
     then: "waits",
-    words: "The price has changed. We ask the provider for a new one that is not worse for you.",
+    words: "The price has changed. We ask the provider for a new one; you see it before you pay.",
   },
   MAINTENANCE: {
     when: "the provider takes no orders for now",

@@ -1,16 +1,16 @@
-import Big from "big.js";
 import type { ProjectTransaction } from "../database/transaction.js";
 import { isRampError } from "../core/ramp-errors.js";
 import type { RefusedReply } from "../providers/provider.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
-import { fetchHeldPrice, type Price } from "../providers/quotes.js";
+import { fetchHeldPrice } from "../providers/quotes.js";
 import { nextCandidate } from "./choose-provider.js";
 import type { Intent } from "./intent.js";
 import type { IntentContext } from "./lease.js";
 import { refusalOf, REFUSALS } from "./refusal.js";
-import { moveIntent, recordOnboardingRefusal, replaceOrder } from "./transitions.js";
+import { applyPrice, orderAt, takeUnpriced } from "./new-price.js";
+import { moveIntent, recordIntentRefusal } from "./transitions.js";
 
-/** What follows from the refusal of an onboarding (refusal.ts). */
+/** What follows from a refusal before the payment (refusal.ts). */
 
 type Apply = (tx: ProjectTransaction, intent: Intent) => Intent;
 
@@ -19,6 +19,13 @@ export interface AfterRefusal {
   readonly apply: Apply;
   /** Whether the next step is due now; else after a pause. */
   readonly isDue: boolean;
+}
+
+/** An order that is refused for its price is made at another one; one that is refused otherwise ends the payment. Null: it does. */
+export function afterOrderRefusal(refused: Intent, reply: RefusedReply): AfterRefusal | null {
+  const refusal = refusalOf(reply);
+  if (refusal.reason !== "PRICE") return null;
+  return { isDue: refused.refusal === null, apply: (tx, intent) => recordIntentRefusal(tx, intent, refusal) };
 }
 
 export function afterRefusal(refused: Intent, reply: RefusedReply): AfterRefusal {
@@ -30,7 +37,7 @@ export function afterRefusal(refused: Intent, reply: RefusedReply): AfterRefusal
     isDue: then === "next candidate" || (refusal.reason === "PRICE" && isFirst),
     apply(tx, intent) {
       if (intent.status !== "PENDING") return intent;
-      const recorded = recordOnboardingRefusal(tx, intent, refusal);
+      const recorded = recordIntentRefusal(tx, intent, refusal);
       if (then === "COMPLIANCE_FAILED") return moveIntent(tx, recorded, then, refusal.message);
       const isLast = then === "next candidate" && intent.isProviderNamed;
       return isLast ? moveIntent(tx, recorded, "REFUSED", refusal.message) : recorded;
@@ -38,27 +45,23 @@ export function afterRefusal(refused: Intent, reply: RefusedReply): AfterRefusal
   };
 }
 
-/** Sends the onboarding at a price of now, if that is not worse for the customer. Null: there is none such. */
+/** The order at a price of now. Null: there is none. */
 export async function renewedPrice(
   ramp: IntentContext,
   connection: ProviderConnection,
   intent: Intent,
 ): Promise<Apply | null> {
-  const price = await fetchHeldPrice(ramp, connection, intent);
-  if (price === null || isWorse(price, intent.price)) return null;
-  const { callbackUrl } = connection;
-  return (tx, current) => replaceOrder(tx, current, { ...current, price, callbackUrl });
+  const held = await fetchHeldPrice(ramp, connection, intent);
+  return held && ((tx, current) => applyPrice(tx, current, orderAt(current, held, connection)));
 }
 
-function isWorse(price: Price, before: Price | null): boolean {
-  return before !== null && new Big(price.destAmount).lt(before.destAmount);
-}
-
-/** Sends the onboarding to the best of the candidates that have not refused it; without one the intent ends. Null: none can be asked now. */
+/** The onboarding at the best of the candidates that have not refused it, at a price as good as the accepted one; without a candidate the intent ends. Null: none can be asked now. */
 export async function nextOrder(ramp: IntentContext, intent: Intent): Promise<Apply | null> {
   const next = await nextCandidate(ramp, intent);
   if (next === null)
     return (tx, current) => moveIntent(tx, current, "REFUSED", current.refusal?.message ?? "Refused.");
   if (isRampError(next)) return null;
-  return (tx, current) => replaceOrder(tx, current, next);
+  const { price, heldUntil } = next;
+  return (tx, current) =>
+    price === null ? takeUnpriced(tx, current, next) : applyPrice(tx, current, { ...next, price, heldUntil });
 }

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import { type EventType, recordEvent } from "../webhooks/events.js";
+import { recordChange } from "./intent-event.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
 import { orderIdOf } from "../database/id.js";
 import { bookOrder, bookVoid } from "./book.js";
-import type { ExecutionOrder, OnboardingOrder } from "../providers/protocol.js";
+import type { OnboardingOrder } from "../providers/protocol.js";
 import type { Price } from "../providers/quotes.js";
 import type { Refusal } from "../providers/refusal-reasons.js";
 import { type Intent, type IntentStatus, needsAttention, type Transaction } from "./intent.js";
@@ -34,8 +34,10 @@ export function moveIntent(
 /** Without its event. */
 export function writeStatus(tx: ProjectTransaction, intent: Intent, move: IntentMove): Intent {
   const { status, failureReason } = move;
-  tx.update("intents", intent.id, { status, failureReason });
-  return { ...intent, status, failureReason, updatedAt: tx.now };
+  // An offer ends with the status that it was made in.
+  const offer = intent.newPrice === null ? {} : { newPrice: null };
+  tx.update("intents", intent.id, { status, failureReason, ...offer });
+  return { ...intent, status, failureReason, ...offer, updatedAt: tx.now };
 }
 
 /** Tells of an intent's status; `previousStatus` is null for a new intent. */
@@ -80,8 +82,8 @@ export function recordRequirement(
   });
 }
 
-/** Records that the provider has refused the onboarding; the same refusal again tells nothing new. */
-export function recordOnboardingRefusal(tx: ProjectTransaction, intent: Intent, refusal: Refusal): Intent {
+/** Records that the provider has refused the order before the payment; the same refusal again tells nothing new. */
+export function recordIntentRefusal(tx: ProjectTransaction, intent: Intent, refusal: Refusal): Intent {
   const refusedBy = [...new Set([...intent.refusedBy, intent.connectionId])];
   const { reason, message } = intent.refusal ?? {};
   const isKnown =
@@ -95,7 +97,7 @@ export function recordOnboardingRefusal(tx: ProjectTransaction, intent: Intent, 
   return refused;
 }
 
-/** The provider has taken the onboarding. */
+/** The provider has taken the order. */
 export function clearRefusal(tx: ProjectTransaction, intent: Intent): Intent {
   if (intent.refusal === null) return intent;
   tx.update("intents", intent.id, { refusal: null });
@@ -153,19 +155,8 @@ export function extendExpiry(tx: ProjectTransaction, intent: Intent, dueAt: Date
   return { ...intent, expiresAt };
 }
 
-/**
- * Creates the only transaction of an intent. Fails in the database when it has one.
- * @param fetched the price of an intent that has none
- * @returns null: it has no price, and nothing is ordered without one
- */
-export function createPayment(
-  tx: ProjectTransaction,
-  unpriced: Intent,
-  fetched: Price | null,
-): Intent | null {
-  const price = unpriced.price ?? fetched;
-  if (price === null) return null;
-  const intent = unpriced.price === null ? recordPrice(tx, unpriced, price) : unpriced;
+/** Creates the only transaction of an intent, at its price. Fails in the database when it has one. */
+export function createPayment(tx: ProjectTransaction, intent: Intent, price: Price): Intent {
   const { now } = tx;
   const id = orderIdOf(intent.id);
   const transaction: Transaction = {
@@ -177,6 +168,7 @@ export function createPayment(
     paymentDueAt: null,
     receipt: null,
     refunds: [],
+    orderAttempt: 1,
     orderBody: executionOrderOf(intent, id),
     refusalReason: null,
     createdAt: now,
@@ -260,58 +252,13 @@ export function recordAttention(tx: ProjectTransaction, intent: Intent): void {
   recordChange(tx, "intent.attention", intent, { reasons: Object.keys(attention) });
 }
 
-/** The event of a change of an intent. */
-export function recordChange(
-  tx: ProjectTransaction,
-  type: EventType,
-  intent: Intent,
-  change: Readonly<Record<string, unknown>>,
-): void {
-  const { id, customerId } = intent;
-  const data = { intentId: id, customerId, ...change, intent: eventIntent(intent) };
-  recordEvent(tx, { type, intentId: id, data });
-}
-
-function eventIntent(intent: Intent): object {
-  const { type, status, srcAmount, src, dest, rail, provider, providerCode, connectionId } = intent;
-  const { sandbox, price, refusal, metadata, transaction } = intent;
-  return {
-    type,
-    status,
-    srcAmount,
-    srcCurrencyCode: src.currencyCode,
-    destCurrencyCode: dest.currencyCode,
-    rail,
-    provider,
-    providerId: connectionId,
-    providerCode,
-    livemode: !sandbox,
-    ...(price && {
-      price: { destAmount: price.destAmount, exchangeRate: price.exchangeRate, fees: price.fees },
-    }),
-    ...(refusal && { refusal: { reason: refusal.reason, message: refusal.message } }),
-    ...(metadata && { metadata }),
-    ...(transaction && { transaction: eventTransaction(transaction) }),
-  };
-}
-
-function eventTransaction(transaction: Transaction): object {
-  const { id, status, providerReference, paymentDueAt, receipt, refunds } = transaction;
-  return {
-    id,
-    status,
-    ...(providerReference !== null && { providerReference }),
-    ...(paymentDueAt && { paymentDueAt }),
-    ...(receipt && { receipt }),
-    ...(refunds.length > 0 && { refunds }),
-  };
-}
-
-/** The order of an intent's transaction: for the movement that was onboarded. */
-function executionOrderOf({ id: onboardingId, onboardingOrder }: Intent, id: string): string {
+/** The order of an intent's transaction: for the movement that was onboarded, at the price of the intent. */
+export function executionOrderOf({ id: onboardingId, onboardingOrder, price }: Intent, id: string): string {
   const order = JSON.parse(onboardingOrder ?? "null") as OnboardingOrder | null;
   if (order === null) throw new Error("The customer's data is deleted: nothing more can be ordered.");
-  const { customerReference, movement, callbackUrl } = order;
-  const made: ExecutionOrder = { id, onboardingId, customerReference, movement, callbackUrl };
+  const { customerReference, callbackUrl } = order;
+  // Written as JSON without it where the price is not held.
+  const movement = { ...order.movement, quoteId: price?.providerQuoteId };
+  const made = { id, onboardingId, customerReference, movement, callbackUrl };
   return JSON.stringify(made);
 }

@@ -156,7 +156,7 @@ export const Movement = described(
     },
     {
       quoteId: Id(
-        "the provider's quote; an onboarding whose quote has expired is refused, later the price holds",
+        "the provider's quote; an onboarding that names it before its `expiresAt` accepts it; an execution can name a newer one",
       ),
     },
   ),
@@ -206,7 +206,13 @@ export const Onboarding = openRecord(
       description: "all checks, in the order of their steps; one that is missing is withdrawn",
     }),
   },
-  { complete: described("false: more checks may follow, and the payment waits", flag) },
+  {
+    complete: described("false: more checks may follow, and the payment waits", flag),
+    priceExpiresAt: described(
+      "until when an execution can name the accepted quote; without it, until the payment",
+      time,
+    ),
+  },
 );
 export type Onboarding = ValueOf<typeof Onboarding>;
 
@@ -322,7 +328,7 @@ export const ProviderError = openRecord(
   {
     reason: statuses(
       REFUSAL_REASONS,
-      "why an onboarding is refused; without it: `PRICE` for `QUOTE_EXPIRED` and `QUOTE_USED`, else `IDENTITY`",
+      "why an onboarding is refused, or an execution for its price; without it: `PRICE` for `QUOTE_EXPIRED` and `QUOTE_USED`, else `IDENTITY`",
     ),
   },
 );

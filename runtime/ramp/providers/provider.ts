@@ -120,8 +120,7 @@ export class HttpProvider {
    * @param attempt grows with each other content, after a refusal
    */
   startOnboarding(id: string, order: string, attempt = 1): Promise<ProviderReply<Onboarding>> {
-    const idempotencyKey = `onboarding:${id}${attempt === 1 ? "" : `:${String(attempt)}`}`;
-    return this.#call("startOnboarding", { body: order, idempotencyKey });
+    return this.#call("startOnboarding", { body: order, idempotencyKey: keyOf("onboarding", id, attempt) });
   }
 
   onboarding(id: string): Promise<ProviderReply<Onboarding>> {
@@ -134,9 +133,12 @@ export class HttpProvider {
     return this.#call("submit", { target, body: stringify(submission) });
   }
 
-  /** @param order the bytes of an `ExecutionOrder`; repeats send the same */
-  execute(id: string, order: string): Promise<ProviderReply<Execution>> {
-    return this.#call("execute", { body: order, idempotencyKey: `execution:${id}` });
+  /**
+   * @param order the bytes of an `ExecutionOrder`; repeats send the same
+   * @param attempt grows with each other price, after a refusal for the price
+   */
+  execute(id: string, order: string, attempt = 1): Promise<ProviderReply<Execution>> {
+    return this.#call("execute", { body: order, idempotencyKey: keyOf("execution", id, attempt) });
   }
 
   execution(id: string): Promise<ProviderReply<Execution>> {
@@ -225,6 +227,10 @@ export class HttpProvider {
       [REQUEST_HEADERS.signature]: signature,
     };
   }
+}
+
+function keyOf(kind: "onboarding" | "execution", id: string, attempt: number): string {
+  return `${kind}:${id}${attempt === 1 ? "" : `:${String(attempt)}`}`;
 }
 
 /** Statuses that refuse an order. 403 and 404 are not among them: a gateway sends them too. */

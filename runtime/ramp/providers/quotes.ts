@@ -91,6 +91,8 @@ export interface Price extends Pick<
   readonly quoteId?: string;
   /** The provider's quote, if it holds the price: orders name it. */
   readonly providerQuoteId?: string;
+  /** Until when the provider holds the price that an order has named; without it, until the payment. */
+  readonly expiresAt?: string;
 }
 
 /** The price of a movement at its provider now; null when it gives none. Not held: the onboarding did not name the quote. */
@@ -98,17 +100,23 @@ export async function fetchPrice(
   ramp: OfferContext & Pick<CoreContext, "currencies">,
   connection: ProviderConnection,
   movement: Pick<Movement, "type" | "src" | "dest" | "srcAmount" | "rail">,
-): Promise<Price | null> {
+): Promise<HeldPrice | null> {
   const offer = await fetchOffer(ramp, connection, movement);
   if (offer === null) return null;
   const { destAmount, exchangeRate, fees } = offer;
-  return { destAmount, exchangeRate, fees, hasIndicativePrice: true };
+  return { price: { destAmount, exchangeRate, fees, hasIndicativePrice: true }, expiresAt: null };
 }
 
-/** The price of an onboarding that is sent again: it names the quote of a held one. */
-export async function fetchHeldPrice(...asked: Parameters<typeof fetchPrice>): Promise<Price | null> {
+/** The price of an order that is sent again: it names the quote of a held one. */
+export async function fetchHeldPrice(...asked: Parameters<typeof fetchPrice>): Promise<HeldPrice | null> {
   const offer = await fetchOffer(...asked);
-  return offer && priceOf(offer);
+  return offer && { price: priceOf(offer), expiresAt: offer.held?.expiresAt ?? null };
+}
+
+/** A price, and until when the provider holds it; null: it does not. */
+export interface HeldPrice {
+  readonly price: Price;
+  readonly expiresAt: Date | null;
 }
 
 async function fetchOffer(

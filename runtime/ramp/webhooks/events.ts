@@ -9,6 +9,8 @@ export const EVENT_TYPES = [
   "transaction.updated",
   "refund.updated",
   "intent.refused",
+  "intent.price_offered",
+  "intent.price_changed",
   "intent.attention",
   "webhook.exhausted",
   "webhook.test",

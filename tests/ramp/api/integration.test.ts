@@ -251,6 +251,8 @@ describe("an integration", () => {
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
     expect(all.filter((operation) => !used.has(operation))).toEqual([
+      "POST /v1/intent/{id}/quote",
+      "POST /v1/intents/{id}/quote",
       "GET /v1/intents/{id}/refunds",
       "POST /v1/intents/{id}/refunds/{refundId}/cancel",
       "POST /v1/intents/{id}/resolve",

@@ -130,22 +130,18 @@ describe("a refusal that waits", () => {
   });
 
   it("with the reason PRICE waits while the new price is lower, and sends one event", async () => {
-    const { create, provider, read, told } = await begin({ error: "QUOTE_EXPIRED" }, { holdMs: 60_000 });
+    const { create, provider, until, told } = await begin({ error: "QUOTE_EXPIRED" }, { holdMs: 60_000 });
     const created = await create();
     const id = String(created.json.intent.id);
     provider.destAmounts = { CARD: "97.000000" };
     provider.fees = { ...FEES, totalFee: "3.00", processingFee: "3.00" };
     provider.refusesOnboarding = null;
-    const polls = async (): Promise<number> =>
-      Number(
-        (await world.rows("SELECT failed_attempts AS n FROM ramp.intents WHERE id = $1", [id]))[0]?.["n"],
-      );
-    const before = await polls();
-    await eventually(polls, (count) => count > before + 1);
-    const { json } = await read(id);
+    const { json } = await until(id, ({ intent }) => intent.newPrice !== undefined);
     expect(json.intent).toMatchObject({ status: "PENDING", price: { destAmount: "99.000000" } });
     expect(json).not.toHaveProperty("attention");
-    expect(await pageOf(created)).toContain(REFUSALS.PRICE.words);
+    const page = await pageOf(created);
+    for (const words of ["The price has changed", "97.00", "99.00", "Accept the new price"])
+      expect(page).toContain(words);
     expect((await told()).filter((line) => line === "intent.refused PRICE")).toHaveLength(1);
     expect(provider.received.size).toBe(0);
   });
@@ -154,7 +150,7 @@ describe("a refusal that waits", () => {
 describe("the next candidate", () => {
   it.each(["LIMIT", "COUNTRY", "ACCOUNT"])("takes what was refused for %s", async (reason) => {
     const { create, provider, other, told, providerId } = await begin({ error: "NO", reason }, { two: true });
-    const { json } = await create();
+    const { json } = await create({ maxSlippage: "2" });
     expect(json.intent).toMatchObject({
       provider: "Other",
       providerCode: "other",
@@ -166,10 +162,29 @@ describe("the next candidate", () => {
     expect(await told()).toContain(`intent.refused ${reason}`);
   });
 
+  it("that pays less than was accepted is offered, and asked once it is accepted", async () => {
+    const { create, other, provider, auth, until } = await begin(
+      { error: "NO", reason: "LIMIT" },
+      { two: true },
+    );
+    const { json } = await create();
+    const id = String(json.intent.id);
+    expect(json.intent).toMatchObject({
+      ...{ status: "PENDING", provider: "Cards", price: { destAmount: "99.000000" } },
+      newPrice: { provider: "Other", providerCode: "other", destAmount: "98.000000" },
+    });
+    expect([provider.bodies.size, other.bodies.size]).toEqual([1, 0]);
+    const { quoteId } = json.intent.newPrice as { quoteId: string };
+    await world.call("POST", `/v1/intent/${id}/quote`, { auth, body: { quoteId } });
+    const ordered = await until(id, ({ transaction }) => transaction !== undefined);
+    expect(ordered.json.intent).toMatchObject({ provider: "Other", price: { destAmount: "98.000000" } });
+    expect([provider.received.size, other.received.size]).toEqual([0, 1]);
+  });
+
   it("refuses too: REFUSED, and the page says why", async () => {
     const { create, other, auth, told } = await begin({ error: "NO", reason: "LIMIT" }, { two: true });
     other.refusesOnboarding = { error: "NO", reason: "COUNTRY" };
-    const { json } = await create();
+    const { json } = await create({ maxSlippage: "2" });
     expect(json.intent).toMatchObject({
       status: "REFUSED",
       refusal: { reason: "COUNTRY" },
@@ -187,7 +202,7 @@ describe("the next candidate", () => {
   it("may wait: a maintenance there is one of the intent", async () => {
     const { create, other, until } = await begin({ error: "NO", reason: "LIMIT" }, { two: true });
     other.refusesOnboarding = { error: "NO", reason: "MAINTENANCE" };
-    const { json } = await create();
+    const { json } = await create({ maxSlippage: "2" });
     expect(json.intent).toMatchObject({
       status: "PENDING",
       refusal: { reason: "MAINTENANCE" },

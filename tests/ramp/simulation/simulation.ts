@@ -11,7 +11,7 @@ import { openRefund } from "../../../runtime/ramp/intents/refund.js";
 import { readIntent, recordIntent } from "../../../runtime/ramp/intents/intent-rows.js";
 import { DEFAULT_POLLING_POLICY, requestPoll } from "../../../runtime/ramp/intents/lease.js";
 import { processIfFree } from "../../../runtime/ramp/intents/process-intent.js";
-import { createPayment } from "../../../runtime/ramp/intents/transitions.js";
+import { makePayment } from "../../../runtime/ramp/intents/payment.js";
 import {
   cancelIntent,
   cancelRefund,
@@ -143,6 +143,7 @@ export class Simulation {
       sandbox: false,
       leaseOwner: newId(),
       isProviderNamed: true,
+      maxSlippage: null,
       callbackUrl: "https://sim.example",
     } as const;
     this.provider.quotes = this.#random.chance(0.8);
@@ -318,7 +319,7 @@ export class Simulation {
       const isReady =
         intent?.status === "PENDING_PAYMENT" && intent.transaction === null && intent.price !== null;
       if (!isReady || intent.leaseOwner !== null) return "not executed";
-      createPayment(tx, intent, null);
+      makePayment(tx, intent, "held");
       return "executed";
     });
   }

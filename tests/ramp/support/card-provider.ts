@@ -74,6 +74,8 @@ export class CardProvider {
   holdMs: number | null = null;
   /** What its quotes say otherwise. */
   offer: Partial<ProviderQuote> = {};
+  /** Awaited before a quote is answered. */
+  answerQuote: () => Promise<void> = () => Promise.resolve();
   /** Whether it answers requests of quotes. */
   quotes = true;
   /** What onboardings require, and how often they were looked up. */
@@ -83,6 +85,8 @@ export class CardProvider {
   onboardingLookUps = 0;
   /** What refuses every onboarding; null: they are taken. */
   refusesOnboarding: { readonly error: string; readonly reason?: string } | null = null;
+  /** What refuses every execution that it has none of; null: they are taken. */
+  refusesExecution: { readonly error: string; readonly reason?: string } | null = null;
   /** The bodies of forms. */
   readonly submitted: string[] = [];
   /** The movements of the orders that it received. */
@@ -186,6 +190,11 @@ export class CardProvider {
         : void response
             .writeHead(422)
             .end(JSON.stringify({ message: "Not here.", ...this.refusesOnboarding }));
+    if (this.refusesExecution !== null && path === "/executions")
+      return void response
+        .writeHead(422)
+        .end(JSON.stringify({ message: "Not now.", ...this.refusesExecution }));
+    if (path === "/quotes") await this.answerQuote();
     if (path === "/quotes" && !this.quotes) return void response.writeHead(503).end();
     if (key.startsWith("execution:")) {
       if (this.dropOrders-- > 0) return void response.destroy();

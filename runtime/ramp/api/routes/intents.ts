@@ -1,4 +1,4 @@
-import { listOf, named } from "@routewright/runtime/internal/core/model/schema.js";
+import { listOf, named, type ValueOf } from "@routewright/runtime/internal/core/model/schema.js";
 import { listIntents, readIntent, requestCancel } from "../../intents/intent-rows.js";
 import { type Intent, awaitsCompliance, isTerminal } from "../../intents/intent.js";
 import { isUuid } from "../../database/id.js";
@@ -6,10 +6,17 @@ import { errorAt, jsonResponse, rampError } from "../../core/ramp-errors.js";
 import { intentAction, intentCreation } from "../intent-operations.js";
 import { listResponse, intentEnvelope, projectIntentView, transactionView } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute, type ProjectRequest, route } from "../route.js";
-import { CreateIntentBody, PageQuery, EmptyBody, ProjectIntentsQuery } from "../request-schemas.js";
+import { acceptPrice } from "../../intents/new-price.js";
+import {
+  AcceptPriceBody,
+  CreateIntentBody,
+  PageQuery,
+  EmptyBody,
+  ProjectIntentsQuery,
+} from "../request-schemas.js";
 import { IntentEnvelope, TransactionView, ProjectIntentView } from "../response-schemas.js";
 import { failpoint } from "../../core/failpoints.js";
-import { createPayment } from "../../intents/transitions.js";
+import { makePayment } from "../../intents/payment.js";
 import type { Customer } from "../../sign-in/customer-token.js";
 import type { Project } from "../../sign-in/project-credentials.js";
 
@@ -82,7 +89,8 @@ export const executeTransaction = idempotentRoute("customer", {
   method: "POST",
   path: "/v1/intent/{id}/transaction",
   summary: "Execute the intent's transaction",
-  description: "Takes no body. An intent has one transaction, for life.",
+  description:
+    "Takes no body. An intent has one transaction, for life. Where the provider no longer holds its price and the one of now is worse, that is `newPrice` (`PRICE_CHANGED`).",
   body: EmptyBody,
   response: {
     status: 202,
@@ -94,17 +102,20 @@ export const executeTransaction = idempotentRoute("customer", {
     "COMPLIANCE_NOT_COMPLETE",
     "TRANSACTION_EXISTS",
     "INTENT_CLOSED",
+    "PRICE_CHANGED",
     "PROVIDER_UNAVAILABLE",
   ],
   work: (call) =>
     intentAction(call, {
-      needsPrice: true,
-      record(tx, intent, price) {
+      isPayment: true,
+      record(tx, intent, terms) {
         if (intent.transaction !== null) return rampError("TRANSACTION_EXISTS");
         if (awaitsCompliance(intent.status)) return rampError("COMPLIANCE_NOT_COMPLETE");
         if (intent.status !== "PENDING_PAYMENT" || intent.expiresAt <= intent.readAt)
           return rampError("INTENT_CLOSED");
-        return createPayment(tx, intent, price) ?? rampError("PROVIDER_UNAVAILABLE");
+        const made = makePayment(tx, intent, terms);
+        if (made === null) return rampError("PROVIDER_UNAVAILABLE");
+        return made.transaction === null ? rampError("PRICE_CHANGED") : made;
       },
       recorded: () => failpoint("execution.opened"),
       answer(intent) {
@@ -147,6 +158,22 @@ export const cancelIntent = idempotentRoute("customer", {
         isTerminal(intent.status) || intent.status === "AMOUNT_MISMATCH"
           ? rampError("INTENT_CLOSED")
           : requestCancel(tx, intent),
+      answer: (intent) => jsonResponse(202, intentEnvelope(call.ramp, intent)),
+    }),
+});
+
+export const acceptNewPrice = idempotentRoute("customer", {
+  method: "POST",
+  path: "/v1/intent/{id}/quote",
+  summary: "Accept the new price of an intent",
+  description:
+    "Where the provider no longer holds the intent's price: `newPrice` of the intent, before its `expiresAt`.",
+  body: AcceptPriceBody,
+  response: { status: 202, schema: IntentEnvelope, description: "The intent at the new price." },
+  errors: ["NOT_FOUND", "QUOTE_EXPIRED", "INTENT_CLOSED"],
+  work: (call: CustomerRequest<ValueOf<typeof AcceptPriceBody>>) =>
+    intentAction(call, {
+      record: (tx, intent) => acceptPrice(tx, intent, call.body.quoteId),
       answer: (intent) => jsonResponse(202, intentEnvelope(call.ramp, intent)),
     }),
 });

@@ -13,11 +13,12 @@ import type { PageRequest } from "../../database/ramp-database.js";
 import type { ProjectTransaction } from "../../database/transaction.js";
 import { decideCancel, decideEnd, decideRefund, decideRefundCancel } from "../../intents/decisions.js";
 import type { Intent } from "../../intents/intent.js";
+import { acceptPrice } from "../../intents/new-price.js";
 import { lockIntent, readIntent } from "../../intents/intent-rows.js";
 import { pollNow } from "../../intents/lease.js";
 import type { IntentRefund } from "../../intents/refund.js";
 import { listResponse, projectIntentView, refundView } from "../intent-view.js";
-import { EmptyBody, PageQuery, RefundBody, ResolveBody } from "../request-schemas.js";
+import { AcceptPriceBody, EmptyBody, PageQuery, RefundBody, ResolveBody } from "../request-schemas.js";
 import { ProjectIntentView, RefundView } from "../response-schemas.js";
 import { idempotentRoute, type ProjectRequest, route } from "../route.js";
 
@@ -74,6 +75,26 @@ export const cancelProjectIntent = idempotentRoute("project", {
       arguments: {},
       decide: (tx, intent) => Promise.resolve(asDecided(call, decideCancel(tx, intent))),
     }),
+});
+
+export const acceptProjectPrice = idempotentRoute("project", {
+  method: "POST",
+  path: "/v1/intents/{id}/quote",
+  summary: "Accept the new price of one of the project's intents",
+  description:
+    "Where the provider no longer holds the intent's price: `newPrice` of the intent, before its `expiresAt`.",
+  body: AcceptPriceBody,
+  response: { status: 202, schema: ProjectIntentView, description: "The intent at the new price." },
+  errors: ["NOT_FOUND", "QUOTE_EXPIRED", "INTENT_CLOSED"],
+  work: (call: ProjectRequest<ValueOf<typeof AcceptPriceBody>>) => {
+    const { quoteId } = call.body;
+    return decision(call, {
+      action: "intent quote",
+      note: null,
+      arguments: { quoteId },
+      decide: (tx, intent) => Promise.resolve(asDecided(call, acceptPrice(tx, intent, quoteId))),
+    });
+  },
 });
 
 export const refundProjectIntent = idempotentRoute("project", {
