@@ -207,7 +207,7 @@ ${[hasFeed ? FEED : "", ...styles, library ?? ""].join("\n")}
 ${links.join("\n")}
 </nav>
 ${parts.tools ?? ""}
-<button id="theme" type="button" aria-pressed="false" title="Switch between light and dark">Dark</button>
+<button id="theme" type="button">Dark theme</button>
 </header>
 ${parts.main}
 </body>

@@ -280,6 +280,22 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
     });
   });
 
+  it("the filter of /docs opens what it finds, by path and title", async () => {
+    const { page, problems } = await visit(browser.context, large, "/docs");
+    const paths = () => page.locator(".opblock-summary-path").allTextContents();
+    const filter = page.getByRole("textbox", { name: "Filter by path, title or tag" });
+    await filter.fill("others metric_69");
+    await expect.poll(paths).toEqual([expect.stringContaining("/v1/others/metric_69")]);
+    await filter.fill("Metric 48");
+    await expect.poll(paths).toEqual([expect.stringContaining("/v1/many/metric_48")]);
+    await filter.fill("nothing of that name");
+    await expect.poll(paths).toEqual([]);
+    await filter.fill("");
+    await page.locator("#operations-tag-others").waitFor();
+    expect(await paths()).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
   it("all documents have one header and one theme, the system's until the button chooses", async () => {
     const headers = [];
     for (const path of ["/explore", "/docs", "/redoc"]) {
@@ -294,18 +310,17 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
       );
       await page.emulateMedia({ colorScheme: "light" });
       await expect.poll(ground).toBe(light);
-      const button = page.getByRole("button", { name: "Dark" });
-      await button.click();
+      await page.getByRole("button", { name: "Dark theme" }).click();
       await expect.poll(ground).toBe(dark);
       const { page: later } = await visit(browser.context, shop, path);
       expect(await later.evaluate("document.documentElement.className")).toBe("dark-mode");
-      await button.click();
+      await page.getByRole("button", { name: "Light theme" }).click();
       await expect.poll(ground).toBe(light);
       // The page follows the system again.
       await page.emulateMedia({ colorScheme: "dark" });
       await expect.poll(ground).toBe(dark);
     }
-    const header = ["Routewright Data API", "Explore\nGuide\nSwagger UI\nRedoc\nOpenAPI", "Dark"];
+    const header = ["Routewright Data API", "Explore\nGuide\nSwagger UI\nRedoc\nOpenAPI", "Light theme"];
     expect(headers).toEqual([header, "explore", header, "docs", header, "redoc"]);
   });
 });

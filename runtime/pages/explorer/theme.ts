@@ -13,7 +13,8 @@ const embedded = location.pathname.endsWith("/embed")
 function apply(): void {
   const chosen = embedded?.replace("auto", "") ?? storage("localStorage").getItem(NAME) ?? "";
   const isDark = chosen === "" ? system.matches : chosen === "dark";
-  document.querySelector("#theme")?.setAttribute("aria-pressed", String(isDark));
+  const button = document.querySelector("#theme");
+  if (button !== null) button.textContent = isDark ? "Light theme" : "Dark theme";
   if (classList.contains("dark-mode") === isDark) return;
   // Swagger UI's name of the class.
   classList.toggle("dark-mode", isDark);

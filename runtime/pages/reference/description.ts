@@ -51,6 +51,27 @@ export function partsOf({ paths, tags = [] }: Description): readonly DocumentPar
   });
 }
 
+/** The document with what a list of operations shows, and how one proves who one is. */
+export function withoutContents(description: Description): Description {
+  const { components = {}, paths, ...rest } = description;
+  const { securitySchemes } = components;
+  return {
+    ...rest,
+    ...(securitySchemes && { components: { securitySchemes } }),
+    paths: Object.fromEntries(
+      Object.entries(paths).map(([path, item]) => [
+        path,
+        Object.fromEntries(Object.entries(item).map(([method, operation]) => [method, listed(operation)])),
+      ]),
+    ),
+  };
+}
+
+const LISTED = ["operationId", "tags", "summary", "deprecated", "security", "x-tier"];
+
+const listed = (operation: ListedOperation): ListedOperation =>
+  Object.fromEntries(Object.entries(operation).filter(([name]) => LISTED.includes(name)));
+
 /** `blocks to gas_used`: the resources of a part of a category. */
 function resourcesOf(paths: readonly (readonly [path: string, item: unknown])[]): string {
   const [first = "", last = ""] = [paths[0], paths.at(-1)].map((each) => each?.[0].split("/")[3] ?? "");

@@ -2,12 +2,14 @@
 import { isTier, TIER_NAMES } from "../../core/model/tier.js";
 import { el, select } from "../explorer/dom.js";
 import { key, storage } from "../explorer/storage.js";
+import { filterOfOperations } from "./swagger-filter.js";
 import {
   type Description,
   type ListedOperation,
   operationsOf,
   partsOf,
   resolved,
+  withoutContents,
   withPart,
 } from "./description.js";
 
@@ -97,18 +99,18 @@ function setLevel(selector: string, level: number): void {
 /** With more operations all tags are collapsed in Swagger UI, and Redoc shows a part at a time. */
 const OPEN_UP_TO = 60;
 
-/** Swagger UI's own resolver walks the whole document for each operation: 500 endpoints took it ten seconds. */
-const ownResolver = {
+/**
+ * Swagger UI's own resolver walks the whole document for each operation: 500 endpoints took it ten seconds. It has a document with
+ * the names of operations alone, and takes the rest of one from the whole document when the operation is opened.
+ */
+const ownResolver = (whole: Description) => ({
   fn: {
-    resolveSubtree: (document: Description, path: readonly string[]) => {
-      const part = path.reduce<unknown>(
-        (at, name) => (at as Readonly<Record<string, unknown>>)[name],
-        document,
-      );
-      return Promise.resolve({ spec: resolved(part, document.components ?? {}), errors: [] });
+    resolveSubtree: (_: unknown, path: readonly string[]) => {
+      const part = path.reduce<unknown>((at, name) => (at as Readonly<Record<string, unknown>>)[name], whole);
+      return Promise.resolve({ spec: resolved(part, whole.components ?? {}), errors: [] });
     },
   },
-};
+});
 
 /** The introduction up to its first table; the rest is one click away. */
 function withShortIntroduction(description: Description): Description {
@@ -119,13 +121,15 @@ function withShortIntroduction(description: Description): Description {
   return { ...description, info: { ...description.info, description: text.slice(0, at) + rest } };
 }
 
+const FILTER = "Filter by path, title or tag";
+
 /** Parts of Swagger UI without a name; the first three stand outside its main element. */
 const NAMES = [
   [".information-container", "About this API", "region"],
   [".scheme-container", "Server and key", "region"],
   [".filter-container", "Filter", "region"],
   ["#servers", "Server"],
-  [".operation-filter-input", "Filter by tag"],
+  [".operation-filter-input", FILTER],
   [".body-param__text", "Request body"],
   [".close-modal", "Close"],
   [".modal-ux [aria-label='Apply credentials']", "Authorize"],
@@ -173,7 +177,7 @@ function startSwagger(description: Description, root: Element): void {
     presets: [SwaggerUIBundle.presets.apis],
     layout: "BaseLayout",
     persistAuthorization: !takesKey,
-    plugins: takesKey ? [ownResolver, keyOfTab] : [ownResolver],
+    plugins: [ownResolver(description), filterOfOperations, ...(takesKey ? [keyOfTab] : [])],
     displayRequestDuration: true,
     docExpansion: operations.length <= OPEN_UP_TO ? "list" : "none",
     defaultModelsExpandDepth: -1,
@@ -182,7 +186,7 @@ function startSwagger(description: Description, root: Element): void {
   // Given as `spec`, it would be written as text and read as YAML.
   ui.getStore().dispatch({ type: "spec_update_spec", payload: "{}" });
   ui.specActions.updateLoadingStatus("success");
-  ui.specActions.updateJsonSpec(withShortIntroduction(description));
+  ui.specActions.updateJsonSpec(withoutContents(withShortIntroduction(description)));
   if (takesKey && key.get() !== "") ui.preauthorizeApiKey(KEY_SCHEME, key.get());
   onChanges(root, () => {
     for (const block of root.querySelectorAll<HTMLElement>(".opblock:not([data-tier])")) {
@@ -197,6 +201,7 @@ function startSwagger(description: Description, root: Element): void {
         part.setAttribute("aria-label", label);
         if (role !== undefined) part.setAttribute("role", role);
       }
+    root.querySelector(".operation-filter-input")?.setAttribute("placeholder", FILTER);
     for (const sample of root.querySelectorAll<HTMLElement>("pre.microlight")) sample.tabIndex = 0;
     // A link inside a button is unreachable by keyboard; the button itself opens the operation.
     for (const link of root.querySelectorAll("button a[href]")) link.removeAttribute("href");

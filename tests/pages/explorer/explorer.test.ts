@@ -325,7 +325,7 @@ describe.skipIf(!needs("chromium"))("/explore", () => {
     const { page, problems } = await open(path, KEYS.tier3);
     await page.locator(path === "/explore" ? ".welcome" : ".result").waitFor();
     await expectAccessible(page);
-    await page.getByRole("button", { name: "Dark" }).click();
+    await page.getByRole("button", { name: "Dark theme" }).click();
     // Colours change over some frames.
     await page.waitForTimeout(300);
     expect(await page.evaluate("document.documentElement.className")).toBe("dark-mode");

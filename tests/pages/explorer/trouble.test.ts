@@ -128,7 +128,7 @@ describe.skipIf(!needs("chromium"))("/explore in trouble", () => {
       );
     await page.goto(url + PLACES);
     await page.locator(".rowsview").getByText("Rome").waitFor();
-    await page.getByRole("button", { name: "Dark" }).click();
+    await page.getByRole("button", { name: "Dark theme" }).click();
     expect(await page.evaluate("document.documentElement.className")).toBe("dark-mode");
   });
 
