@@ -11,7 +11,18 @@ interface Manifest {
 
 const CATEGORIES = [
   ...["accounts", "blocks", "bridging", "consensus", "contracts", "energy", "fees", "games", "governance"],
-  ...["lending", "markets", "names", "network", "oracles", "payments", "rewards", "staking", "swaps", "wallets"],
+  ...[
+    "lending",
+    "markets",
+    "names",
+    "network",
+    "oracles",
+    "payments",
+    "rewards",
+    "staking",
+    "swaps",
+    "wallets",
+  ],
 ];
 const SUBJECTS = ["active_users", "volume_usd", "transactions", "balances", "holders"];
 const GRANULARITIES = ["hourly", "daily", "weekly", "monthly", "latest"];

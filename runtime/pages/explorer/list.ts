@@ -172,8 +172,15 @@ export class EndpointList {
   /** Categories are open and subjects closed, but for that of the open endpoint, until they are pressed. */
   #isOpen(name: string, members: readonly CatalogueEndpoint[], isCategory: boolean): boolean {
     return (
-      this.#pressed.get(name) ?? (isCategory || members.some(({ path }) => path === this.#state.endpoint))
+      this.#pressed.get(name) ??
+      ((isCategory && !this.#isLong) || members.some(({ path }) => path === this.#state.endpoint))
     );
+  }
+
+  /** On a phone the list is part of the document: of many endpoints it shows the categories. */
+  get #isLong(): boolean {
+    const isOne = this.#found.every(({ category }) => category === this.#found[0]?.category);
+    return NARROW.matches && !isOne && this.#found.length > MAX_UNGROUPED;
   }
 
   #head(
@@ -265,7 +272,9 @@ export class EndpointList {
   }
 }
 
-/** Endpoints of a category that need no further groups. */
+const NARROW = matchMedia("(max-width: 760px)");
+
+/** Endpoints of a category, or on a phone of a list, that need no further groups. */
 const MAX_UNGROUPED = 40;
 /** Endpoints that make a subject. */
 const MIN_SUBJECT = 3;
