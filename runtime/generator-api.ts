@@ -28,6 +28,7 @@ export { ABOUT_SCHEMA, type ApiAbout } from "./core/model/about.js";
 export * from "./core/model/store-address.js";
 export { faintContrast } from "./core/model/accent.js";
 export { endpointTitle } from "./core/model/endpoint-title.js";
+export { fieldTextOf, MAX_TYPE_TEXT, type TypeText, typeTextOf, unquoted } from "./core/model/type-text.js";
 export { groupedBy } from "./core/model/grouped.js";
 export { ownValue } from "./core/model/own-value.js";
 export { digestOf, withOwnDigest } from "./core/model/digest.js";

@@ -1,4 +1,5 @@
 import { clickhouseType, type DatabaseType } from "../core/model/column-types.js";
+import { typeTextOf, unquoted } from "../core/model/type-text.js";
 import {
   type Bounds,
   decimalText,
@@ -42,24 +43,8 @@ function parse(text: string): ClickhouseType {
 
 /** The name of a type as it is written, wrappers too, and its arguments. */
 export function splitType(text: string): Pick<ClickhouseType, "name" | "arguments"> {
-  const [, name = text, inside = ""] = /^(\w+)(?:\((.*)\))?$/s.exec(text.trim()) ?? [];
-  return { name, arguments: inside === "" ? [] : splitArguments(inside) };
-}
-
-/** A quoted text or name, a parenthesis, a comma, or what is between them. */
-const TOKENS = /(['"`])(?:\\.|\1\1|(?!\1)[^\\])*\1|[(),]|[^'"`(),]+/gs;
-
-/** Splits at the commas that are neither quoted nor in parentheses. */
-function splitArguments(text: string): readonly string[] {
-  const parts = [""];
-  let depth = 0;
-  for (const [token] of text.matchAll(TOKENS)) {
-    if (token === "(") depth++;
-    if (token === ")") depth--;
-    if (token === "," && depth === 0) parts.push("");
-    else parts.push((parts.pop() ?? "") + token);
-  }
-  return parts.map((part) => part.trim());
+  const { name, args } = typeTextOf(text) ?? { name: text, args: [] };
+  return { name, arguments: args };
 }
 
 /** What the table of types says of a type. */
@@ -104,16 +89,11 @@ function enumType(parts: readonly string[]): FilterType {
   });
 }
 
-/** The label of `'it\'s' = 1`. */
+/** The label of `'it\\'s' = 1`. */
 function labelOf(part: string): string {
-  const [, quoted = ""] = /^'((?:[^'\\]|\\.|'')*)'/s.exec(part) ?? [];
-  return quoted.replace(
-    /\\(.)|''/gs,
-    (_, escaped: string | undefined) => ESCAPED[escaped ?? "'"] ?? escaped ?? "'",
-  );
+  const [quoted = "''"] = /^'(?:[^'\\]|\\.|'')*'/s.exec(part) ?? [];
+  return unquoted(quoted);
 }
-
-const ESCAPED: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
 /** ClickHouse's longest time is 999:59:59. A `Time64` is compared as seconds (`comparedValue`). */
 function clockType(name: string, scale: number): FilterType {

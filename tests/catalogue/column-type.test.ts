@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { MAX_TYPE_TEXT } from "../../runtime/core/model/type-text.js";
 import {
   isZoneless,
   jsonSchemaOf,
-  MAX_TYPE_TEXT,
   nullable,
   parseColumnType,
   typeScriptOf,

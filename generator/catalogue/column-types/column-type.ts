@@ -1,15 +1,11 @@
-import type { Column, Endpoint } from "@routewright/runtime/model";
+import { type Column, type Endpoint, MAX_TYPE_TEXT, typeTextOf } from "@routewright/runtime/model";
 import { type AnyType, type ColumnType, nullable, UNKNOWN } from "./json-type.js";
-import { tokensOf, expressionOf, type Expression, type BracketGroup, type ExpressionItem } from "./parse.js";
 import { isNumeric } from "./type-facts.js";
 import { isWideNumber } from "./typescript.js";
 import { BOTH, CLICKHOUSE, CLICKHOUSE_EXACT_CASE, POSTGRES, type TypeConstructor } from "./type-names.js";
 export { type ColumnType, type JsonSchema, jsonSchemaOf, nullable } from "./json-type.js";
 export { isZoneless } from "./type-facts.js";
 export { isWide, isWideNumber, memberName, typeScriptOf } from "./typescript.js";
-
-/** Longest type text: enough for an Enum16 with thousands of members. */
-export const MAX_TYPE_TEXT = 65_536;
 
 /**
  * Reads a column's type text, in any letter case. It never throws and takes time linear in the text: one that is
@@ -66,15 +62,8 @@ function asString(type: ColumnType): ColumnType {
 }
 
 function parseUncached(text: string, leafOf: LeafOf = asParsed): ColumnType {
-  const type = parseBareType(text.replace(/\s(not\s)?null\s*$/i, ""), leafOf);
-  return /(?<!\snot)\snull\s*$/i.test(text) ? nullable(type) : type;
-}
-
-function parseBareType(text: string, leafOf: LeafOf): ColumnType {
   if (text.length > MAX_TYPE_TEXT) return leafOf(UNKNOWN, text.slice(0, MAX_TYPE_TEXT));
-  const tokens = tokensOf(text);
-  const expression = tokens && expressionOf(tokens);
-  return expression === undefined ? leafOf(UNKNOWN, text) : parseType(expression, leafOf);
+  return parseType(text, leafOf);
 }
 
 /** What stands for a type that is not known, or for JSON, also within another. */
@@ -97,35 +86,24 @@ export function parseNamedType(
 const CONSTRUCTORS: ReadonlyMap<string, TypeConstructor> = new Map([...BOTH, ...CLICKHOUSE, ...POSTGRES]);
 const EXACT_CASE: ReadonlyMap<string, TypeConstructor> = new Map(CLICKHOUSE_EXACT_CASE);
 
-/** The type of an expression. Unsupported types are `unknown`, also within a supported one. */
-function parseType(expression: Expression, leafOf: LeafOf): ColumnType {
-  const signature = signatureOf(expression);
-  if (signature === undefined) return leafOf(UNKNOWN, textOf(expression));
-  const { name, args, dimensions } = signature;
+/** PostgreSQL's own limit, MAXDIM. */
+const MAX_DIMENSIONS = 6;
+
+/** The type of a text. Unsupported types are `unknown`, also within a supported one. */
+function parseType(text: string, leafOf: LeafOf): ColumnType {
+  const found = typeTextOf(text);
+  if (found === null || found.isAngled || found.dimensions > MAX_DIMENSIONS) return leafOf(UNKNOWN, text);
+  const { name, args, dimensions, isNull } = found;
   const parsed = constructorOf(name)?.(args, (element) => parseElement(element, leafOf)) ?? UNKNOWN;
   const isOwn = "nullable" in parsed || parsed.name !== undefined;
-  const type = isOwn ? parsed : leafOf(parsed, textOf([{ kind: "word", text: name }, ...groupOf(args)]));
-  return dimensions === 0 ? type : arrayOf(type, dimensions);
-}
-
-function groupOf(parts: readonly Expression[]): Expression {
-  return parts.length === 0 ? [] : [{ kind: "group", open: "(", parts }];
-}
-
-/** The text of an expression, the same whatever its white space. */
-function textOf(expression: Expression): string {
-  return expression
-    .map((item) => {
-      if (item.kind === "group") return `${item.open}${item.parts.map(textOf).join(",")}`;
-      return item.kind === "sign" ? item.sign : item.kind === "number" ? String(item.value) : item.text;
-    })
-    .join(" ")
-    .replace(SYSTEM_SCHEMA, "");
+  const element = isOwn ? parsed : leafOf(parsed, args.length === 0 ? name : `${name}(${args.join(",")})`);
+  const type = dimensions === 0 ? element : arrayOf(element, dimensions);
+  return isNull ? nullable(type) : type;
 }
 
 /** The type of the values in a list, a map or a tuple: nothing in a project rules out that one of them is NaN. */
-function parseElement(expression: Expression, leafOf: LeafOf): ColumnType {
-  const type = parseType(expression, leafOf);
+function parseElement(text: string, leafOf: LeafOf): ColumnType {
+  const type = parseType(text, leafOf);
   return type.kind === "float" ? nullable(type) : type;
 }
 
@@ -144,64 +122,4 @@ function postgresArray(name: string): TypeConstructor | undefined {
 function arrayOf(element: ColumnType, dimensions: number): ColumnType {
   const of = dimensions === 1 ? nullable(element) : arrayOf(element, dimensions - 1);
   return { kind: "array", of, nullable: false };
-}
-
-/** A parsed type name: `character varying(10)[]`, `timestamp(3) with time zone`, `Map(String, UInt64)`. */
-interface Signature {
-  /** The words around the parentheses, one space between them, in the letter case written. */
-  readonly name: string;
-  readonly args: readonly Expression[];
-  /** Number of array suffixes: `[]`, `[3]` or `ARRAY`. */
-  readonly dimensions: number;
-}
-
-/** PostgreSQL's own limit, MAXDIM. */
-const MAX_DIMENSIONS = 6;
-
-/** The signature of an expression; undefined if it is not a type, such as `'a' = 1`. */
-function signatureOf(expression: Expression): Signature | undefined {
-  const brackets = trailingBrackets(expression);
-  const isSqlArray = endsInArrayWord(expression, brackets);
-  const dimensions = isSqlArray ? Math.max(1, brackets) : brackets;
-  const type = expression.slice(0, expression.length - brackets - (isSqlArray ? 1 : 0));
-  const name = nameOf(type);
-  const [group, ...others] = type.filter(isGroup);
-  if (name === undefined || others.length > 0 || group?.open === "[") return undefined;
-  return dimensions > MAX_DIMENSIONS ? undefined : { name, args: group?.parts ?? [], dimensions };
-}
-
-function nameOf(type: Expression): string | undefined {
-  const words = type.filter((item) => !isGroup(item)).map(wordOf);
-  if (isGroup(type[0]) || words.length === 0 || words.includes(undefined)) return undefined;
-  return words.join(" ").replace(SYSTEM_SCHEMA, "");
-}
-
-/** Schemas of PostgreSQL's own types, and of extensions such as citext. */
-const SYSTEM_SCHEMA = /^(?:pg_catalog|public) \. /iu;
-
-function trailingBrackets(expression: Expression): number {
-  const before = expression.findLastIndex((item) => !isBracket(item));
-  return expression.length - 1 - before;
-}
-
-function isBracket(item: ExpressionItem): boolean {
-  return (
-    isGroup(item) && item.open === "[" && (item.parts.length === 0 || item.parts[0]?.[0]?.kind === "number")
-  );
-}
-
-/** `text ARRAY`, but neither `Array(String)` nor the field `tags Array(String)`. */
-function endsInArrayWord(expression: Expression, brackets: number): boolean {
-  const last = expression.length - brackets - 1;
-  const item = expression[last];
-  return last > 0 && item?.kind === "word" && item.text.toLowerCase() === "array";
-}
-
-function isGroup(item: ExpressionItem | undefined): item is BracketGroup {
-  return item?.kind === "group";
-}
-
-function wordOf(item: ExpressionItem): string | undefined {
-  if (item.kind === "word") return item.text;
-  return item.kind === "sign" && item.sign === "." ? "." : undefined;
 }

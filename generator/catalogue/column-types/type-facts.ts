@@ -1,4 +1,4 @@
-import { CLICKHOUSE_TYPES, type DatabaseType, typeNamed } from "@routewright/runtime/model";
+import { CLICKHOUSE_TYPES, type DatabaseType, typeNamed, typeTextOf } from "@routewright/runtime/model";
 
 /**
  * What the text of a type says beside the JSON type of its values (`type-names.ts`): how a database writes them, whether a
@@ -7,20 +7,11 @@ import { CLICKHOUSE_TYPES, type DatabaseType, typeNamed } from "@routewright/run
 
 /** Name in lower case and first argument of a type: an array counts as its elements, null is left out. */
 function partsOf(type: string | null): { readonly name: string; readonly argument: number | null } {
-  const text = (type ?? "")
-    .toLowerCase()
-    .trim()
-    .replaceAll('"', "")
-    .replace(/\s(?:not\s+)?null$/, "")
-    .replace(/^(?:nullable|lowcardinality)\((.*)\)$/, "$1")
-    .replace(/^pg_catalog\s*\.\s*/, "")
-    .replace(/(?:\s*\[\s*\d*\s*\])+$/, "");
-  const name = text
-    .replace(/\(.*?\)/, "")
-    .replace(/\s+/g, " ")
-    .trim();
-  const argument = /\((\d+)/.exec(text)?.[1];
-  return { name, argument: argument === undefined ? null : Number(argument) };
+  const { name: written = "", args = [] } = typeTextOf(type ?? "") ?? {};
+  const name = written.toLowerCase();
+  const [first = ""] = args;
+  if (name === "nullable" || name === "lowcardinality") return partsOf(first);
+  return { name, argument: /^\d+$/.test(first) ? Number(first) : null };
 }
 
 /** How a database writes the values of a type that is a string in JSON. */

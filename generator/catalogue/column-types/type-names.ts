@@ -1,11 +1,11 @@
+import { fieldTextOf, unquoted } from "@routewright/runtime/model";
 import { type ColumnType, type Field, type IntegerType, nullable, UNKNOWN } from "./json-type.js";
-import type { Expression } from "./parse.js";
 
 /** Builds a type from the arguments in parentheses after its name; undefined if they are invalid. */
-export type TypeConstructor = (args: readonly Expression[], parseType: ParseType) => ColumnType | undefined;
+export type TypeConstructor = (args: readonly string[], parseType: ParseType) => ColumnType | undefined;
 
 /** Parses an argument that is itself a type. */
-type ParseType = (expression: Expression) => ColumnType;
+type ParseType = (text: string) => ColumnType;
 
 /** Constructors by type name, in lower case. */
 type NamedConstructors = readonly (readonly [name: string, typeConstructor: TypeConstructor])[];
@@ -77,16 +77,13 @@ function integer(min: bigint, max: bigint): IntegerType {
 }
 
 /** The arguments as numbers, or undefined if any is something else. */
-function numbersOf(args: readonly Expression[]): readonly number[] | undefined {
-  const numbers = args.map(([item, ...rest]) =>
-    item?.kind === "number" && rest.length === 0 ? item.value : undefined,
-  );
-  return numbers.every((number) => number !== undefined) ? numbers : undefined;
+function numbersOf(args: readonly string[]): readonly number[] | undefined {
+  return args.every((arg) => /^[+-]?\d+$/.test(arg)) ? args.map(Number) : undefined;
 }
 
-function parseArgument(args: readonly Expression[], index: number, parseType: ParseType): ColumnType {
-  const expression = args.at(index);
-  return expression === undefined ? UNKNOWN : parseType(expression);
+function parseArgument(args: readonly string[], index: number, parseType: ParseType): ColumnType {
+  const text = args.at(index);
+  return text === undefined ? UNKNOWN : parseType(text);
 }
 
 const array: TypeConstructor = (args, parseType) => ({
@@ -104,7 +101,7 @@ const map: TypeConstructor = (args, parseType) => ({
 
 /** `Tuple(T, …)` is a JSON array, `Tuple(name T, …)` an object; names for some elements only are invalid. */
 const tuple: TypeConstructor = (args, parseType) => {
-  if (args.some(isNamed)) return recordOf(args, parseType);
+  if (args.some((arg) => fieldTextOf(arg) !== null)) return recordOf(args, parseType);
   return args.length === 0 ? undefined : { kind: "tuple", of: args.map(parseType), nullable: false };
 };
 
@@ -125,33 +122,23 @@ const enumeration: TypeConstructor = (args) => {
   return { kind: "enum", values, ...(!isSorted && { order }), nullable: false };
 };
 
+const MEMBER = /^('(?:\\.|''|[^'\\])*')\s*(?:=\s*([+-]?\d+))?$/su;
+
 /** The string of `'a' = 1` or `'a'`. Without a number it keeps its place. */
-function memberOf([name, ...rest]: Expression):
-  { readonly text: string; readonly number: number } | undefined {
-  const [sign, value] = rest;
-  const isNumbered = sign?.kind === "sign" && sign.sign === "=" && value?.kind === "number";
-  const isMember = rest.length === 0 || (rest.length === 2 && isNumbered);
-  if (name?.kind !== "string" || !isMember) return undefined;
-  return { text: name.text, number: value?.kind === "number" ? value.value : 0 };
+function memberOf(arg: string): { readonly text: string; readonly number: number } | undefined {
+  const [, quoted, number = "0"] = MEMBER.exec(arg) ?? [];
+  return quoted === undefined ? undefined : { text: unquoted(quoted), number: Number(number) };
 }
 
 /** Two words at the start are a name and a type, not a type of two words: ClickHouse reads them in the same way. */
-function isNamed([name, type]: Expression): boolean {
-  return name?.kind === "word" && type?.kind === "word";
-}
-
-function recordOf(args: readonly Expression[], parseType: ParseType): ColumnType | undefined {
-  const fields = args.map((expression) => fieldOf(expression, parseType));
+function recordOf(args: readonly string[], parseType: ParseType): ColumnType | undefined {
+  const fields = args.map((arg): Field | undefined => {
+    const [name, text] = fieldTextOf(arg) ?? [];
+    return name === undefined || text === undefined ? undefined : { name, type: parseType(text) };
+  });
   if (fields.length === 0 || !fields.every((field) => field !== undefined)) return undefined;
   const isDistinct = new Set(fields.map((field) => field.name)).size === fields.length;
   return isDistinct ? { kind: "record", fields, nullable: false } : undefined;
-}
-
-function fieldOf(expression: Expression, parseType: ParseType): Field | undefined {
-  const [name, ...type] = expression;
-  return name?.kind === "word" && isNamed(expression)
-    ? { name: name.text, type: parseType(type) }
-    : undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { fieldTextOf, typeTextOf } from "../../manifest/served-types/source-type.js";
+import { fieldTextOf, typeTextOf } from "@routewright/runtime/model";
 import { isExactFloat, MAX_EXACT } from "../exact-floats.js";
 import { clickhouseLiteral as literal } from "./literal.js";
 

@@ -1,30 +1,24 @@
-import { ownValue } from "@routewright/runtime/model";
-import {
-  fieldTextOf,
-  MAX_DEPTH,
-  type SourceField,
-  type SourceType,
-  type TypeText,
-  typeTextOf,
-} from "./source-type.js";
+import { fieldTextOf, MAX_TYPE_TEXT, ownValue, type TypeText, typeTextOf } from "@routewright/runtime/model";
+import type { SourceField, SourceType } from "./source-type.js";
 import { type TypeNames, namesOf } from "./type-names.js";
 
 /** The type that an adapter's type text means; null for one that is not known. */
 export function sourceTypeOf(adapter: string, text: string): SourceType | null {
-  return read(namesOf(adapter), text, 0);
+  return text.length > MAX_TYPE_TEXT ? null : read(namesOf(adapter), text);
 }
 
-function read(names: TypeNames, text: string, depth: number): SourceType | null {
-  const found = depth > MAX_DEPTH ? null : typeTextOf(text);
+function read(names: TypeNames, text: string): SourceType | null {
+  const found = typeTextOf(text);
   if (found === null) return null;
-  let type = named(names, found, depth);
+  let type = named(names, found);
   for (let i = 0; i < found.dimensions && type !== null; i++) type = { kind: "array", of: type };
   return type;
 }
 
-function named(names: TypeNames, { name, args }: TypeText, depth: number): SourceType | null {
+function named(names: TypeNames, { name: written, args }: TypeText): SourceType | null {
   const inner = (text: string | undefined): SourceType | null =>
-    text === undefined ? null : read(names, text, depth + 1);
+    text === undefined ? null : read(names, text);
+  const name = written.toLowerCase();
   const [first, second] = args;
   const kind = ownValue(names.nested, name);
   switch (kind) {
