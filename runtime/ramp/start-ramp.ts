@@ -25,6 +25,7 @@ import { IntervalJob } from "./core/claim-worker.js";
 import { watchClock } from "./core/clock-jumps.js";
 import { projectId } from "./database/id.js";
 import { readBacklog } from "./intents/attention.js";
+import { startDepositAccountWorker } from "./intents/process-deposit-account.js";
 import { startIntentWorker } from "./intents/process-intent.js";
 
 /** The ramp's settings, with what the service or a test adds. */
@@ -102,7 +103,8 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
     const metrics = { isPublic: metricsPublic, text, recentText: recentText(text) };
     handler = rampListener({ ramp, rates, addressOf, limits, metrics, pages });
     const intents = startIntentWorker(ramp);
-    ramp.signals.on("due", () => intents.wake());
+    const depositAccounts = startDepositAccountWorker(ramp);
+    ramp.signals.on("due", () => [intents, depositAccounts].forEach((worker) => worker.wake()));
     const deliveries = startDeliveryWorker(ramp, options.deliveries ?? DEFAULT_DELIVERY_POLICY);
     const housekeeping = new IntervalJob("housekeeping failed", HOUSEKEEPING_MS, log, () =>
       housekeep(ramp, retentionDays),
@@ -113,7 +115,9 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
       url: server.url,
       async stop() {
         await server.stop();
-        await Promise.all([intents, deliveries, housekeeping, clock].map((worker) => worker.stop()));
+        await Promise.all(
+          [intents, depositAccounts, deliveries, housekeeping, clock].map((worker) => worker.stop()),
+        );
         await Promise.all(ramp.continued);
         rates.close();
         await database.close();

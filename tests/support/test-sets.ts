@@ -106,7 +106,17 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ),
   ],
   "walk through the ramp from end to end, each in a database of its own, or wait for its time limits": [
-    ...within("ramp/intents", "joint", "late-prices", "many-projects", "new-prices", "refunds", "refusals"),
+    ...within(
+      "ramp/intents",
+      "deposit-crashes",
+      "deposits",
+      "joint",
+      "late-prices",
+      "many-projects",
+      "new-prices",
+      "refunds",
+      "refusals",
+    ),
     ...within("ramp/operator", "operators"),
     ...within("ramp/sandbox", "magic-amounts"),
     ...within("ramp/api", "document-limit", "erasure", "forwarded-headers", "integration"),

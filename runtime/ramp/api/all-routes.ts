@@ -20,6 +20,14 @@ import {
   getExternalAccounts,
 } from "./routes/external-accounts.js";
 import {
+  closeDepositAccount,
+  closeProjectDepositAccount,
+  getDepositAccount,
+  getDepositAccounts,
+  getProjectDepositAccounts,
+  openDepositAccount,
+} from "./routes/deposit-accounts.js";
+import {
   acceptProjectPrice,
   cancelProjectIntent,
   cancelRefund,
@@ -75,6 +83,12 @@ export const ROUTES: readonly ApiRoute[] = [
   createExternalAccounts,
   getExternalAccounts,
   deleteExternalAccount,
+  openDepositAccount,
+  getDepositAccounts,
+  getDepositAccount,
+  closeDepositAccount,
+  getProjectDepositAccounts,
+  closeProjectDepositAccount,
   getEvents,
   getEvent,
   getDeliveries,

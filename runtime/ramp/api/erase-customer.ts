@@ -30,23 +30,34 @@ export async function eraseCustomer(tx: ProjectTransaction, id: string): Promise
 /** Each is closed by itself: who sees so many closes them by the list of intents. */
 const MOST_NAMED = 20;
 
-/** What keeps a customer from being erased: an intent that has not ended, or a refund that has not been answered. */
+/** What keeps a customer from being erased: an open deposit account, an intent that has not ended, or a refund that has not been answered. */
 interface OpenPart {
+  /** Null: an intent or a refund of one. */
+  readonly depositAccountId: string | null;
+  readonly isDeposit: boolean;
   readonly intentId: string;
   readonly refundId: string | null;
   readonly state: string;
   readonly isSent: boolean;
 }
 
-/** The open intents and refunds of the customer `$1`, oldest first, at most `$2`. */
-const OPEN = `SELECT i.id AS "intentId", r.id AS "refundId", COALESCE(r.state, i.status) AS state, r.sent_at IS NOT NULL AS "isSent"
+/** The open deposit accounts of the customer `$1`, then the open intents and refunds, each oldest first, at most `$2`. */
+const OPEN = `(SELECT a.id AS "depositAccountId", false AS "isDeposit", a.id AS "intentId", NULL::uuid AS "refundId", a.status AS state, false AS "isSent"
+  FROM ramp.deposit_accounts a WHERE ${ofProject("a")} AND a.customer_id = $1 AND a.status IN ('PENDING', 'ACTIVE') ORDER BY a.created_at LIMIT $2)
+  UNION ALL (SELECT NULL, i.deposit_account_id IS NOT NULL, i.id AS "intentId", r.id AS "refundId", COALESCE(r.state, i.status) AS state, r.sent_at IS NOT NULL AS "isSent"
   FROM ramp.intents i LEFT JOIN ramp.refund_requests r ON r.project_id = i.project_id AND r.intent_id = i.id AND r.state = 'REQUESTED'
-  WHERE ${ofProject("i")} AND i.customer_id = $1 AND (NOT i.is_ended OR r.id IS NOT NULL) ORDER BY i.created_at, r.created_at LIMIT $2`;
+  WHERE ${ofProject("i")} AND i.customer_id = $1 AND (NOT i.is_ended OR r.id IS NOT NULL) ORDER BY i.created_at, r.created_at LIMIT $2) LIMIT $2`;
 
-function howToClose({ intentId, refundId, state, isSent }: OpenPart): Violation {
+function howToClose({ depositAccountId, isDeposit, intentId, refundId, state, isSent }: OpenPart): Violation {
+  if (depositAccountId !== null) {
+    const account = `/v1/deposit-accounts/${depositAccountId}`;
+    return { path: account, message: `is ${state}: close it with POST ${account}/close` };
+  }
   const path = `/v1/intents/${intentId}`;
   if (refundId === null && state === "AMOUNT_MISMATCH")
     return { path, message: `is ${state}: record how it ended with POST ${path}/resolve` };
+  if (refundId === null && isDeposit)
+    return { path, message: `is ${state}: its provider has the money; wait for its end` };
   if (refundId === null)
     return { path, message: `is ${state}: cancel it with POST ${path}/cancel, or wait for its end` };
   const refund = `${path}/refunds/${refundId}`;
@@ -61,13 +72,17 @@ function howToClose({ intentId, refundId, state, isSent }: OpenPart): Violation 
 /** Moves the intents of the customer `$1` to the nameless one `$2`. */
 const HAND_OVER = [
   `INSERT INTO ramp.customers (id, external_id, reference, erased_at) SELECT $2, $2, gen_random_uuid(), now()
-   WHERE EXISTS (SELECT FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1)`,
+   WHERE EXISTS (SELECT FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1)
+     OR EXISTS (SELECT FROM ramp.deposit_accounts WHERE ${OF_PROJECT} AND customer_id = $1)`,
   // Without the lease: a look-up under way records nothing after it.
   `UPDATE ramp.intents SET customer_id = $2, src_details = '{}', dest_details = '{}', metadata = NULL, onboarding_order = NULL,
      onboarding_redirect_url = NULL, checkout_redirect_url = NULL, lease_owner = NULL, lease_expires_at = NULL,
      failure_reason = CASE WHEN failure_reason IS NOT NULL THEN 'Erased.' END,
-     refusal = refusal || '{"message": "Erased."}',
+     deposit_reference = NULL, refusal = refusal || '{"message": "Erased."}',
      next_poll_at = CASE WHEN next_poll_at IS NOT NULL THEN now() END WHERE ${OF_PROJECT} AND customer_id = $1`,
+  // Closed ones, where money can still arrive.
+  `UPDATE ramp.deposit_accounts SET customer_id = $2, src_details = '{}', dest_details = '{}', order_body = NULL, instructions = '[]',
+     failure_reason = CASE WHEN failure_reason IS NOT NULL THEN 'Erased.' END WHERE ${OF_PROJECT} AND customer_id = $1`,
 ] as const;
 
 const OF_NAMELESS = `intent_id IN (SELECT id FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1)`;
@@ -83,13 +98,16 @@ const FORGET_DETAILS = [
      refusal_reason = CASE WHEN refusal_reason IS NOT NULL THEN 'Erased.' END WHERE ${OF_PROJECT} AND ${OF_NAMELESS}`,
   `UPDATE ramp.refund_requests SET reason = '', failure_reason = CASE WHEN failure_reason IS NOT NULL THEN 'Erased.' END WHERE ${OF_PROJECT} AND ${OF_NAMELESS}`,
   `DELETE FROM ramp.idempotency_claims WHERE ${OF_PROJECT} AND resource_id IN
-     (SELECT id::text FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1)`,
+     (SELECT id::text FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1
+      UNION ALL SELECT id::text FROM ramp.deposit_accounts WHERE ${OF_PROJECT} AND customer_id = $1)`,
 ] as const;
 
 /** Events keep their place, their time and the state that they tell of: those that wait are delivered without a name. */
 async function forgetEvents(tx: ProjectTransaction, nameless: string): Promise<void> {
   const events = await tx.rows<{ readonly id: string; readonly body: string }>(
-    `SELECT id, body FROM ramp.events WHERE ${OF_PROJECT} AND ${OF_NAMELESS}`,
+    `SELECT id, body FROM ramp.events WHERE ${OF_PROJECT} AND ${OF_NAMELESS}
+     UNION ALL SELECT id, body FROM ramp.events WHERE ${OF_PROJECT} AND type = 'deposit_account.updated'
+       AND body::json #>> '{data,depositAccountId}' IN (SELECT id::text FROM ramp.deposit_accounts WHERE ${OF_PROJECT} AND customer_id = $1)`,
     [nameless],
   );
   tx.write(
@@ -99,7 +117,7 @@ async function forgetEvents(tx: ProjectTransaction, nameless: string): Promise<v
 }
 
 /** Names of an event's texts that people wrote. */
-const WORDS: ReadonlySet<string> = new Set(["failureReason", "reason", "message"]);
+const WORDS: ReadonlySet<string> = new Set(["failureReason", "reason", "message", "reference"]);
 /** Reasons that nobody wrote. */
 const OF_TABLE: ReadonlySet<unknown> = new Set(REFUSAL_REASONS);
 

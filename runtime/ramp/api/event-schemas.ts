@@ -14,6 +14,8 @@ import {
 } from "@routewright/runtime/internal/core/model/schema.js";
 import { NewPriceView } from "./price-schemas.js";
 import { ATTENTION_REASONS, INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
+import { DEPOSIT_ACCOUNT_STATUSES } from "../intents/deposit-account.js";
+import { DepositView } from "./deposit-account-schemas.js";
 import { REFUND_STATUSES } from "../intents/refund.js";
 import { REQUIREMENT_STATUSES } from "../intents/requirement.js";
 import { REFUSAL_REASONS } from "../providers/refusal-reasons.js";
@@ -48,6 +50,7 @@ const EventIntent = openRecord(
     newPrice: NewPriceView,
     refusal: RefusalView,
     metadata: mapOf(anything),
+    deposit: DepositView,
     transaction: openRecord(
       { id: Id, status: oneOf(TRANSACTION_STATUSES) },
       { providerReference: text, paymentDueAt: time, receipt: Receipt, refunds: listOf(Refund) },
@@ -89,6 +92,15 @@ export const EVENT_DATA: Readonly<Record<EventType, Schema>> = {
   "intent.price_offered": openRecord({ ...OF_INTENT, newPrice: NewPriceView }),
   "intent.price_changed": openRecord({ ...OF_INTENT, price: PriceTerms, previousPrice: PriceTerms }),
   "intent.attention": openRecord({ ...OF_INTENT, reasons: listOf(oneOf(ATTENTION_REASONS)) }),
+  "deposit_account.updated": openRecord(
+    {
+      ...{ projectId: Id, depositAccountId: Id, customerId: Id, status: oneOf(DEPOSIT_ACCOUNT_STATUSES) },
+      ...{ type: oneOf(["ONRAMP", "OFFRAMP"]), srcCurrencyCode: text, destCurrencyCode: text, rail: text },
+      ...{ provider: text, providerId: Id, providerCode: text },
+      livemode: described("false: the provider moves no real money.", flag),
+    },
+    { failureReason: described("Why the provider refused it.", text) },
+  ),
   "webhook.exhausted": openRecord({ ...OF_WEBHOOK, eventId: Id, lastResult: text }),
   "webhook.test": openRecord(OF_WEBHOOK),
 };

@@ -18,6 +18,7 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
   intentId: id(5),
   onboardingId: id(5),
   refundId: id(7),
+  depositAccountId: id(10),
   webhookId: id(8),
   eventId: id(9),
   starting_after: id(5),
@@ -100,6 +101,7 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
 const RARE: ReadonlySet<string> = new Set([
   "attention",
   "quoteId",
+  "deposit",
   "externalAccountId",
   "refunds",
   "reason",

@@ -1,5 +1,5 @@
 import type { IdempotentOperation } from "../core/idempotency.js";
-import { type NewIntent, recordIntent, lockIntent, readIntent } from "../intents/intent-rows.js";
+import { type NewIntent, NO_DEPOSIT, recordIntent, lockIntent, readIntent } from "../intents/intent-rows.js";
 import { changeIntent, processIfFree, processLeased, type OnIdle } from "../intents/process-intent.js";
 import type { AccountSide } from "../accounts/account-details.js";
 import type { Intent } from "../intents/intent.js";
@@ -45,7 +45,7 @@ export function intentCreation(call: CustomerRequest<CreateIntentBody>): Idempot
       const { onboardingRedirectUrl = null, checkoutRedirectUrl = null } = body;
       const given = { autoExecute, maxSlippage, onboardingRedirectUrl, checkoutRedirectUrl, metadata };
       const { customerId } = caller;
-      const intent: NewIntent = { id: newId(), customerId, leaseOwner, ...choice, ...given };
+      const intent: NewIntent = { id: newId(), customerId, leaseOwner, ...choice, ...given, ...NO_DEPOSIT };
       const begin = async (tx: ProjectTransaction): Promise<RampError | null> => {
         const { quoteId } = intent.price ?? {};
         const error = quoteId === undefined ? null : await useQuote(tx, quoteId, intent.id);
@@ -66,7 +66,7 @@ export function intentCreation(call: CustomerRequest<CreateIntentBody>): Idempot
 }
 
 /** Resolves `externalAccountId`: the account's details, and what the request adds to them. */
-async function readSides(
+export async function readSides(
   ramp: RampContext,
   { projectId, customerId }: Customer,
   { src, dest }: Pick<CreateIntentBody, "src" | "dest">,

@@ -1,4 +1,4 @@
-import { newPriceView } from "../intents/intent-event.js";
+import { depositView, newPriceView } from "../intents/intent-event.js";
 import type { Currency } from "../accounts/currency.js";
 import {
   type Intent,
@@ -107,6 +107,7 @@ function intentView({ currencies }: RampContext, intent: Intent, returnUrl: stri
     ...(maxSlippage !== null && { maxSlippage }),
     ...(failureReason !== null && { failureReason }),
     ...(refusal && { refusal: { reason: refusal.reason, message: refusal.message } }),
+    ...(intent.depositAccountId !== null && { deposit: depositView(intent) }),
     ...(intent.sandbox && { sandbox: true }),
     ...(metadata && { metadata }),
   };

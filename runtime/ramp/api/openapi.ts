@@ -103,11 +103,12 @@ const INTRODUCTION = [
 
 /** The groups of the documentation, by the first part of the path, in the order of the routes; a test compares them with these. */
 const TAGS: readonly (readonly [name: string, description: string])[] = [
-  ["customers", "A project's customers, their tokens and their external accounts."],
+  ["customers", "A project's customers, their tokens, external accounts and deposit accounts."],
   ["currencies", "What can be exchanged for what, over which rails, in which countries."],
   ["providers", "Who moves the money."],
   ["intent", "A customer's payments: what they need, what they cost, how they are made and paid."],
   ["intents", "All payments of a project, for its back office: read, cancel, refund, resolve."],
+  ["deposit-accounts", "All deposit accounts of a project, for its back office."],
   ["events", "What has happened, in the order of the commits, and its deliveries."],
   ["webhooks", "Addresses that get the project's events."],
   ["auth", "Sign-in with a wallet, whose token stands for the customer's identity."],

@@ -56,7 +56,7 @@ export const CreateCustomerBody = record(
 );
 export type CreateCustomerBody = ValueOf<typeof CreateCustomerBody>;
 
-const PAGE = {
+export const PAGE = {
   limit: textOf({ pattern: "^([1-9][0-9]?|100)$", description: "1 to 100; 50 when left out." }),
   starting_after: limitedText(256, "Id of the last item seen."),
 };
@@ -68,7 +68,7 @@ export const CustomersQuery = record(
   { externalId: limitedText(256, "The customer with this id of the caller's."), ...PAGE },
 );
 
-const AccountBody = record(
+export const AccountBody = record(
   { currencyCode: CurrencyCode },
   {
     details: Json(

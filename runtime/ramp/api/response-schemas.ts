@@ -16,15 +16,17 @@ import {
   time,
   type ValueOf,
 } from "@routewright/runtime/internal/core/model/schema.js";
+import { DepositView } from "./deposit-account-schemas.js";
 import type { JsonText } from "../core/exact-json.js";
 import { INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
 import { REFUSAL_REASONS } from "../providers/refusal-reasons.js";
 import { REQUIREMENT_STATUSES } from "../intents/requirement.js";
 import { UNAVAILABLE_REASONS } from "../providers/quotes.js";
 import { IntentPriceView, NewPriceView, PRICE } from "./price-schemas.js";
-import { EVENT_TYPES } from "../webhooks/events.js";
 import { Instruction, Receipt, Refund } from "../providers/protocol.js";
 
+export { DepositAccountView } from "./deposit-account-schemas.js";
+export * from "./event-views.js";
 export { RefundView } from "./refund-schema.js";
 
 /** Schemas of all answers: they type the views, and they are the OpenAPI document's. */
@@ -111,6 +113,7 @@ export const IntentView = openRecord(
       openRecord({ reason: oneOf(REFUSAL_REASONS), message: text }),
     ),
     metadata: Metadata,
+    deposit: DepositView,
     sandbox: described("true: the provider moves no real money.", flag),
   },
   { $id: "Intent" },
@@ -257,58 +260,6 @@ export const ExternalAccountView = openRecord(
 
 const AccountRef = named<ExternalAccountView>("ExternalAccount");
 export const ExternalAccountsView = openRecord({ source: AccountRef, destination: AccountRef });
-
-export const EventView = openRecord(
-  {
-    id: Uuid,
-    type: oneOf(EVENT_TYPES),
-    timestamp: DateTime,
-    sequence: described("Grows with each event of the project, in the order of the commits.", integer),
-    data: mapOf(anything),
-  },
-  {},
-  { $id: "Event" },
-);
-
-export const DeliveryView = openRecord(
-  {
-    id: Uuid,
-    webhookId: Uuid,
-    status: oneOf(["PENDING", "DELIVERED", "EXHAUSTED"]),
-    attempts: integer,
-    createdAt: DateTime,
-    updatedAt: DateTime,
-  },
-  {
-    nextAttemptAt: DateTime,
-    lastResult: described("HTTP status of the last attempt, or why there was none.", text),
-  },
-);
-
-export const WebhookView = openRecord(
-  {
-    id: Uuid,
-    url: text,
-    concurrency: integer,
-    enabled: flag,
-    createdAt: DateTime,
-    pending: described("Deliveries that wait for it, counted up to 1,000.", integer),
-  },
-  {
-    eventTypes: described("The events that it gets; absent: all.", listOf(text)),
-    undeliverable: described(
-      "Why nothing is delivered to it, in words: as the last attempt found it, or switched off.",
-      text,
-    ),
-    lastResult: described("HTTP status of the last attempt at this address, or why there was none.", text),
-    lastResultAt: DateTime,
-  },
-  { $id: "Webhook" },
-);
-
-export const NewWebhookView = extended(WebhookView, {
-  secret: described("Signs its deliveries; shown once.", text),
-});
 
 export type IntentView = ValueOf<typeof IntentView>;
 export type TransactionView = ValueOf<typeof TransactionView>;

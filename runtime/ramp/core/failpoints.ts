@@ -12,6 +12,8 @@ export const FAILPOINTS = [
   "execution.recorded",
   "cancel.answered",
   "refund.answered",
+  "deposits.answered",
+  "deposits.recorded",
   "callback.received",
   "callback.recorded",
   "response.stored",

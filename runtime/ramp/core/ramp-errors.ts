@@ -64,7 +64,7 @@ export const RAMP_ERRORS = {
   ),
   COMPLIANCE_NOT_COMPLETE: badRequest(
     "The customer has to complete compliance first.",
-    "the transaction is executed before the requirements are met",
+    "the transaction is executed before the requirements are met, or a deposit account is opened before the customer has an intent at the provider whose checks are complete",
   ),
   TRANSACTION_EXISTS: badRequest(
     "The intent has a transaction already.",
@@ -124,8 +124,8 @@ export const RAMP_ERRORS = {
     "a request with the same key is still in progress after five seconds",
   ),
   CUSTOMER_HAS_OPEN_INTENTS: conflict(
-    "The customer has open intents or refunds. `details` names each and says how to close it.",
-    "a customer with open intents, or with a refund that the provider has not answered, is deleted; `details` says how to close each",
+    "The customer has open intents, refunds or deposit accounts. `details` names each and says how to close it.",
+    "a customer with open intents or deposit accounts, or with a refund that the provider has not answered, is deleted; `details` says how to close each",
   ),
   CUSTOMER_ID_CONFLICT: conflict(
     "The id belongs to another customer. Use your own id of the customer.",
@@ -134,6 +134,14 @@ export const RAMP_ERRORS = {
   REFUND_CONFLICT: conflict(
     "Another refund has this reason.",
     "a refund is asked for with the reason of another one, of another amount",
+  ),
+  TOO_MANY_DEPOSIT_ACCOUNTS: conflict(
+    "The customer has 20 open deposit accounts, which is the most: close one first.",
+    "a deposit account is opened beside 20 open ones",
+  ),
+  DEPOSIT_ACCOUNT_CLOSED: conflict(
+    "The deposit account has ended.",
+    "a deposit account is closed that the provider refused, or that is closed",
   ),
   TOO_MANY_WEBHOOKS: conflict(
     "The project has 100 webhooks, which is the most: delete one first.",

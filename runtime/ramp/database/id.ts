@@ -65,6 +65,11 @@ export function refundIdOf(intentId: string, reason: string): string {
   return uuidV5(intentId, `refund ${reason}`);
 }
 
+/** The id of the intent of a payment to a deposit account, derived from the provider's id of the payment: one payment is one intent. */
+export function depositIntentIdOf(depositAccountId: string, depositId: string): string {
+  return uuidV5(depositAccountId, `deposit ${depositId}`);
+}
+
 /** The id of a refund that the provider made alone: its own where it is a uuid, such as that of an order that a restore lost. */
 export function providerRefundIdOf(intentId: string, providerId: string): string {
   return isUuid(providerId)

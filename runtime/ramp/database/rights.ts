@@ -24,6 +24,7 @@ const RIGHTS: readonly (readonly [table: string, rights: readonly Right[], colum
   ["provider_answers", WRITES],
   ["quotes", WRITES],
   ["external_accounts", WRITES],
+  ["deposit_accounts", WRITES],
   ["intents", WRITES],
   ["requirements", WRITES],
   ["transactions", WRITES],

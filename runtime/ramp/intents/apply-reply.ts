@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ProjectTransaction } from "../database/transaction.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
+import { DEPOSIT_RETURNS } from "../providers/deposit-messages.js";
 import type { Execution, Refund } from "../providers/protocol.js";
 import { applyRefunds } from "./apply-refunds.js";
 import { attentionAfter, suspended } from "./attention.js";
@@ -32,7 +33,8 @@ import {
  * so answers may come twice and in any order.
  */
 
-function approved(tx: ProjectTransaction, intent: Intent): Intent {
+/** Checks are complete. */
+export function approved(tx: ProjectTransaction, intent: Intent): Intent {
   return moveIntent(tx, moveIntent(tx, intent, "COMPLIANCE_APPROVED"), "PENDING_PAYMENT");
 }
 
@@ -107,7 +109,11 @@ function moveTransaction(
   const reason = isErased(intent) ? "Erased." : (reported.failureReason ?? "The provider gave no reason.");
   const failureReason = status === "FAILED" ? reason : null;
   const next = intentStatusAfter(status, intent, reported);
-  const follows = next && { status: next, failureReason };
+  const returned = next === "TRANSACTION_FAILED" && intent.returnReason;
+  const follows = next && {
+    status: next,
+    failureReason: failureReason ?? (returned ? DEPOSIT_RETURNS[returned] : null),
+  };
   return updateTransaction(tx, intent, transaction, { ...change, failureReason }, follows);
 }
 
@@ -121,6 +127,8 @@ function intentStatusAfter(
     case "IN_PROGRESS":
       return "TRANSACTION_IN_PROGRESS";
     case "SUCCESS":
+      // The provider has a payment that it does not carry out.
+      if (intent.returnReason !== null) return "TRANSACTION_FAILED";
       return isAmountWrong(intent, reported) ? "AMOUNT_MISMATCH" : "COMPLETED";
     case "FAILED":
       return "TRANSACTION_FAILED";
@@ -150,7 +158,8 @@ export function applyRefusal(tx: ProjectTransaction, intent: Intent, reason: str
   return isTerminal(intent.status) ? intent : recordRefusal(tx, intent, reason);
 }
 
-const NO_PROBLEMS = {
+/** Of a report without receipt, refunds and instructions. */
+export const NO_PROBLEMS = {
   receiptProblem: null,
   isSentWrong: false,
   isAmountWrong: false,

@@ -10,7 +10,11 @@ import { isOverdue, REFUND_LISTED_DAYS, refundAmount } from "./refund.js";
 import { isPaid } from "./reported.js";
 
 /** Reasons that no look-up clears. */
-const UNTIL_RESOLVED = ["REFUND_REFUSED", "REFUND_MATCHED"] as const satisfies readonly AttentionReason[];
+const UNTIL_RESOLVED = [
+  "REFUND_REFUSED",
+  "REFUND_MATCHED",
+  "DUPLICATE_DEPOSIT",
+] as const satisfies readonly AttentionReason[];
 
 /** What needs attention after a provider's answer about an order; what the operator has acknowledged needs none again. */
 export function attentionAfter(intent: Intent, reported: CheckedExecution): Attention {
@@ -21,7 +25,9 @@ export function attentionAfter(intent: Intent, reported: CheckedExecution): Atte
     AMOUNT_MISMATCH: receiptProblem,
     REFUND_MISMATCH: refundProblem ?? wrongRefunds(intent),
     RECEIPT_MISSING:
-      isPaid(reported) && !isDelivered(intent) && receiptProblem === null ? "no amount received" : null,
+      intent.returnReason === null && isPaid(reported) && !isDelivered(intent) && receiptProblem === null
+        ? "no amount received"
+        : null,
     INVALID_INSTRUCTIONS: isUnpayable ? instructionProblem : null,
     CONTRADICTION: contradiction(intent, reported),
     REFERENCE_CHANGED: changedReference(intent, reported),

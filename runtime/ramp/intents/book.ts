@@ -108,7 +108,9 @@ function acceptance(intent: Intent, reported: Reported, difference: Big): readon
       posting("suspense", currency, new Big(amount).neg(), reason),
     ),
     ...posting(counterAccount(intent, about), currency, side),
-    ...(about === "delivery" || about === "payment" ? slippage(intent, currency, side) : []),
+    ...(isOpen(intent) && (about === "delivery" || about === "payment")
+      ? slippage(intent, currency, side)
+      : []),
   ];
 }
 

@@ -96,7 +96,11 @@ async function namedCandidate(
 }
 
 /** What the payment names the provider by: its id in the project, or its code. */
-function providerNames({ providerId, src, dest }: IntentRequest): readonly string[] {
+export function providerNames({
+  providerId,
+  src,
+  dest,
+}: AccountSides & Pick<IntentRequest, "providerId">): readonly string[] {
   return [providerId, src.details["provider"], dest.details["provider"]].filter(
     (name) => typeof name === "string",
   );
@@ -128,7 +132,15 @@ function providerOf({ connection, rail, price }: Pick<Chosen, "connection" | "ra
 }
 
 /** Rail and country are those of the bank account. */
-function readPath(pair: CurrencyPair, body: IntentRequest, srcAmount: string): PricedPath | RampError {
+function readPath(pair: CurrencyPair, body: AccountSides, srcAmount: string): PricedPath | RampError {
+  const bank = readBank(pair, body);
+  return isRampError(bank) ? bank : { ...pair, srcAmount, destAmount: null, ...bank };
+}
+
+export function readBank(
+  pair: CurrencyPair,
+  body: AccountSides,
+): Pick<PaymentPath, "countryCode" | "rail"> | RampError {
   const side: Side = pair.type === "ONRAMP" ? "src" : "dest";
   const { rail, countryCode } = body[side].details;
   if (rail !== undefined && !check(Rail, rail))
@@ -145,18 +157,19 @@ function readPath(pair: CurrencyPair, body: IntentRequest, srcAmount: string): P
   }
   const country = readCountry(countryCode, countryPath);
   if (isRampError(country)) return country;
-  return { ...pair, srcAmount, destAmount: null, countryCode: country, rail: rail ?? null };
+  return { countryCode: country, rail: rail ?? null };
 }
 
 /** The rails of the candidates that the given details fit, each a candidate of its own. */
-function payableCandidates(
+export function payableCandidates(
   candidates: readonly Candidate[],
   pair: CurrencyPair,
-  body: IntentRequest,
+  body: AccountSides,
+  sides: readonly Side[] = ["src", "dest"],
 ): readonly Candidate[] | RampError {
   const choices = candidates.flatMap(({ connection, rails }) =>
     rails.map((rail) => {
-      const wrong = (["src", "dest"] as const).flatMap((side) =>
+      const wrong = sides.flatMap((side) =>
         providerViolations(
           intentDetailsSchema(side, pair[side], rail),
           body[side].details,
@@ -182,12 +195,12 @@ export async function nextCandidate(
 ): Promise<(NextOrder & Pick<PricedOrder, "heldUntil">) | RampError | null> {
   const pair = readPair(ramp, src.currencyCode, dest.currencyCode, ["/src", "/dest"]);
   if (isRampError(pair)) return null;
-  const path = readPath(pair, { projectId, customerId: "", srcAmount, src, dest }, srcAmount);
+  const path = readPath(pair, { src, dest }, srcAmount);
   if (isRampError(path)) return null;
   const connections = (await ramp.providers.list(projectId)).filter(({ id }) => !refusedBy.includes(id));
   const candidates = acceptedCandidates(connections, path, []);
   if (isRampError(candidates)) return null;
-  const payable = payableCandidates(candidates, path, { projectId, customerId: "", srcAmount, src, dest });
+  const payable = payableCandidates(candidates, path, { src, dest });
   if (isRampError(payable)) return null;
   const chosen = await chooseCandidate(ramp, payable, path);
   if (isRampError(chosen)) return chosen;

@@ -33,6 +33,7 @@ function eventIntent(intent: Intent): object {
     ...(newPrice && { newPrice: newPriceView(intent, newPrice) }),
     ...(refusal && { refusal: { reason: refusal.reason, message: refusal.message } }),
     ...(metadata && { metadata }),
+    ...(intent.depositAccountId !== null && { deposit: depositView(intent) }),
     ...(transaction && { transaction: eventTransaction(transaction) }),
   };
 }
@@ -46,6 +47,16 @@ function eventTransaction(transaction: Transaction): object {
     ...(paymentDueAt && { paymentDueAt }),
     ...(receipt && { receipt }),
     ...(refunds.length > 0 && { refunds }),
+  };
+}
+
+/** What is said of the payment to a deposit account that an intent is. */
+export function depositView({ depositAccountId, depositId, depositReference, returnReason }: Intent) {
+  return {
+    depositAccountId: depositAccountId ?? "",
+    id: depositId ?? "",
+    ...(depositReference !== null && { reference: depositReference }),
+    ...(returnReason !== null && { returnReason }),
   };
 }
 

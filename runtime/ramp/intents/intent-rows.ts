@@ -33,7 +33,8 @@ const SELECT = `SELECT i.id, i.project_id AS "projectId", i.customer_id AS "cust
     i.failure_reason AS "failureReason", i.metadata::text AS metadata, i.cancel_requested_at IS NOT NULL AS "isCancelRequested",
     i.expires_at AS "expiresAt", i.lease_owner AS "leaseOwner", i.failed_attempts AS "failedAttempts", i.attention, i.acknowledged,
     i.refusal, i.refused_by AS "refusedBy", i.is_provider_named AS "isProviderNamed", i.onboarding_attempt AS "onboardingAttempt",
-    i.sandbox, i.onboarding_order AS "onboardingOrder", i.created_at AS "createdAt", i.updated_at AS "updatedAt", now() AS "readAt",
+    i.deposit_account_id AS "depositAccountId", i.deposit_id AS "depositId", i.deposit_reference AS "depositReference",
+    i.return_reason AS "returnReason", i.sandbox, i.onboarding_order AS "onboardingOrder", i.created_at AS "createdAt", i.updated_at AS "updatedAt", now() AS "readAt",
     to_char((i.updated_at + interval '1 microsecond') AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "nextChange",
     c.capabilities ->> 'name' AS provider, c.code AS "providerCode",
     COALESCE((SELECT jsonb_agg(jsonb_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form, 'url', r.url, 'reason', r.reason,
@@ -190,6 +191,14 @@ function initialState({ now, projectId }: ProjectTransaction, { intentLifetimeMs
     transaction: null,
   } satisfies Partial<Intent>;
 }
+
+/** Of an intent with an order of the ramp's. */
+export const NO_DEPOSIT = {
+  depositAccountId: null,
+  depositId: null,
+  depositReference: null,
+  returnReason: null,
+} as const;
 
 export interface NewIntent extends Omit<Intent, keyof ReturnType<typeof initialState>> {
   /** Address that the provider sends callbacks to. */

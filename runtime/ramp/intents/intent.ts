@@ -3,6 +3,7 @@ import type { JsonText } from "../core/exact-json.js";
 import type { AccountSide } from "../accounts/account-details.js";
 import type { ProjectId } from "../database/id.js";
 import type { Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
+import type { DepositReturn } from "../providers/deposit-messages.js";
 import type { Price } from "../providers/quotes.js";
 import type { Refusal, RefusalReason } from "../providers/refusal-reasons.js";
 import { REFUSALS } from "./refusal.js";
@@ -37,6 +38,7 @@ export const ATTENTION_REASONS = [
   "RECEIPT_MISSING",
   "REFUND_REFUSED",
   "REFUND_MATCHED",
+  "DUPLICATE_DEPOSIT",
   "INVALID_INSTRUCTIONS",
   "CONTRADICTION",
   "REFERENCE_CHANGED",
@@ -122,6 +124,13 @@ export interface Intent {
   readonly balances: Balances;
   /** Asked for, or made by the provider alone; oldest first. */
   readonly refunds: readonly IntentRefund[];
+  /** The deposit account that it is a payment to, and the provider's id of the payment; null: it has an order of the ramp's. */
+  readonly depositAccountId: string | null;
+  readonly depositId: string | null;
+  /** What the payment alone is known by, such as the bank's reference. */
+  readonly depositReference: string | null;
+  /** Why the payment goes back to its sender; null: it is carried out. */
+  readonly returnReason: DepositReturn | null;
   /** Whether the provider moves no real money. */
   readonly sandbox: boolean;
   /** The bytes of the onboarding order; null once the customer's data is deleted. */

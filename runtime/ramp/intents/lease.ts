@@ -134,7 +134,7 @@ function nextPollAt(intent: Intent, policy: PollingPolicy, now: number): Date | 
 }
 
 /** A quarter of the time since the last change, within bounds: 200 unpaid intents of an hour cause 20 look-ups a minute. */
-function grownInterval(now: number, changedAt: Date, first: number, longest: number): number {
+export function grownInterval(now: number, changedAt: Date, first: number, longest: number): number {
   return Math.min(Math.max((now - changedAt.getTime()) / 4, first), longest);
 }
 

@@ -67,7 +67,7 @@ export async function cancel(
   intent: Intent,
   { provider }: ProviderConnection,
 ): Promise<ProviderReply<Execution>> {
-  const id = transactionId(intent);
+  const id = executionId(intent);
   const reply = await provider.cancel(id);
   await failpoint("cancel.answered");
   if (reply.kind === "answer") return reply;
@@ -84,6 +84,11 @@ function neverOrdered(intent: Intent): Execution {
   return { id, reference, status: "CANCELLED", failureReason: null, instructions: [] };
 }
 
+/** What the provider knows the payment by: the order's id, or its own of a payment that arrived at a deposit account. */
+export function executionId(intent: Intent): string {
+  return intent.depositId ?? transactionId(intent);
+}
+
 export function transactionId({ transaction }: Intent): string {
   if (transaction === null) throw new Error("The intent has no transaction.");
   return transaction.id;
@@ -91,7 +96,7 @@ export function transactionId({ transaction }: Intent): string {
 
 export async function refund(intent: Intent, { provider }: ProviderConnection) {
   const { id, amount, reason } = orderedRefund(intent);
-  const reply = await provider.refund(transactionId(intent), { id, amount, reason });
+  const reply = await provider.refund(executionId(intent), { id, amount, reason });
   await failpoint("refund.answered");
   return reply;
 }
@@ -99,7 +104,7 @@ export async function refund(intent: Intent, { provider }: ProviderConnection) {
 /** A provider that refuses is carrying it out: its state is followed to the end. */
 export function cancelRefund(intent: Intent, { provider }: ProviderConnection) {
   const { id, providerId } = orderedRefund(intent);
-  return provider.cancelRefund(transactionId(intent), providerId ?? id);
+  return provider.cancelRefund(executionId(intent), providerId ?? id);
 }
 
 export function orderedRefund(intent: Intent): IntentRefund {

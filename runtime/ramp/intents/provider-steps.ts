@@ -5,6 +5,7 @@ import {
   cancel,
   cancelRefund,
   execute,
+  executionId,
   orderedRefund,
   refund,
   startOnboarding,
@@ -86,7 +87,7 @@ const STEPS: Readonly<Record<ProviderStep, PerformStep>> = {
   makePayment: paymentOutcome,
   execute: step(execute, executionOutcome),
   withdrawOrder: step(withdraw, withdrawalOutcome),
-  checkExecution: step((intent, { provider }) => provider.execution(transactionId(intent)), executionOutcome),
+  checkExecution: step((intent, { provider }) => provider.execution(executionId(intent)), executionOutcome),
   cancelExecution: step(cancel, executionOutcome),
   refund: step(refund, refundOutcome),
   cancelRefund: step(cancelRefund, refundCancelOutcome),
@@ -155,7 +156,7 @@ function executionOutcome(call: ProviderCall, reply: ProviderReply<Execution>): 
   if (reply.kind === "unknown" && endedWithoutMoney(intent)) return answered((_tx, current) => current);
   if (reply.kind === "unknown" && intent.transaction?.status !== "PENDING") return unknownOrder();
   if (reply.kind !== "answer") return unanswered(call, reply);
-  if (reply.value.id !== transactionId(intent)) return otherOrder(call);
+  if (reply.value.id !== executionId(intent)) return otherOrder(call);
   const requested = {
     src: ramp.currencies.get(intent.src.currencyCode),
     dest: ramp.currencies.get(intent.dest.currencyCode),

@@ -96,7 +96,8 @@ function feesOf(intent: Intent, reported: CheckedExecution): readonly Reported[]
 
 /** A payment that was accepted is not changed in silence. */
 function receiptReason(intent: Intent, about: About): SuspenseReason | null {
-  if (!isOpen(intent)) return "LATE_PAYMENT";
+  // Nothing was ordered with a payment that goes back.
+  if (!isOpen(intent)) return intent.returnReason === null ? "LATE_PAYMENT" : null;
   const isAccepted =
     intent.status === "COMPLETED" && !total(intent.balances, { account: "provider", about }).eq(0);
   return isAccepted ? "RECEIPT_CHANGED" : null;

@@ -17,7 +17,15 @@ import { listWebhooks, MOST_COUNTED } from "../webhooks/endpoints.js";
 /** One check of `routewright ramp doctor` (runtime/ramp/docs/operations.md). */
 interface DoctorCheck {
   readonly check:
-    "database" | "master-key" | "clock" | "provider" | "queue" | "webhooks" | "intents" | "order";
+    | "database"
+    | "master-key"
+    | "clock"
+    | "provider"
+    | "queue"
+    | "webhooks"
+    | "intents"
+    | "deposit-accounts"
+    | "order";
   readonly ok: boolean;
   /** What was found, and what to do where it is not ok. */
   readonly detail: string;
@@ -34,13 +42,22 @@ export async function diagnose(database: RampDatabase, vault: Vault): Promise<re
   const providers = key.ok ? await checkProviders(database, vault) : [];
   const backlog = await database.asOperator(readBacklog);
   const webhooks = await checkWebhooks(database);
+  const accounts = await checkDepositAccounts(database);
   const { problem } = await database.reach();
   const ready = finding(
     "database",
     problem !== null && `Requests cannot use the database: ${problem}. Run \`routewright ramp migrate\`.`,
     "Requests can read and write what they need.",
   );
-  return [ready, key, await checkClock(database), ...providers, ...checkBacklog(backlog), ...webhooks];
+  return [
+    ready,
+    key,
+    await checkClock(database),
+    ...providers,
+    ...checkBacklog(backlog),
+    accounts,
+    ...webhooks,
+  ];
 }
 
 /** The last result of each endpoint, and what waits for it. */
@@ -58,6 +75,20 @@ async function checkWebhooks(database: RampDatabase): Promise<readonly DoctorChe
       `The last delivery to ${name} ${lastResult === null ? "is still to come" : `was answered with ${lastResult}${at}`}. ${waiting}.`,
     );
   });
+}
+
+/** Accounts whose payments cannot be read: each with what is wrong. */
+async function checkDepositAccounts(database: RampDatabase): Promise<DoctorCheck> {
+  const wrong = await database.operator.rows<{ id: string; attention: string }>(
+    "SELECT id, attention FROM ramp.deposit_accounts WHERE attention IS NOT NULL ORDER BY created_at, id LIMIT 20",
+  );
+  const named = wrong.map(({ id, attention }) => `${id} (${attention})`).join(", ");
+  return finding(
+    "deposit-accounts",
+    named &&
+      `Payments to deposit accounts cannot be read: ${named}. They are read again; send the provider what is named.`,
+    "The payments to all deposit accounts can be read.",
+  );
 }
 
 async function checkMasterKey(database: RampDatabase, vault: Vault): Promise<DoctorCheck> {
@@ -226,7 +257,7 @@ export async function difference(
   { code, provider }: Pick<ProviderConnection, "code" | "provider">,
 ): Promise<string | null> {
   const { transaction } = intent;
-  const reply = await provider.execution(orderIdOf(intent.id));
+  const reply = await provider.execution(intent.depositId ?? orderIdOf(intent.id));
   if (reply.kind === "refused" || reply.kind === "invalid" || reply.kind === "unavailable")
     return `${code} does not answer: compare again.`;
   const recorded = transaction?.status ?? null;

@@ -13,6 +13,7 @@ import {
   Submission,
 } from "./protocol.js";
 import { type JsonRecord, pathsObject, plainJson } from "@routewright/runtime/internal/core/http/openapi.js";
+import { DepositAccount, DepositAccountOrder } from "./deposit-messages.js";
 import { REQUEST_HEADERS, SIGNATURE_TOLERANCE_SECONDS } from "./signature.js";
 
 /** The operations: method, path, messages, and whether the request carries an `Idempotency-Key`. */
@@ -51,11 +52,35 @@ export const OPERATIONS = {
     answer: Execution,
     keyed: false,
   },
+  openDepositAccount: {
+    method: "POST",
+    path: "/deposit-accounts",
+    request: DepositAccountOrder,
+    answer: DepositAccount,
+    keyed: true,
+  },
+  depositAccount: {
+    method: "GET",
+    path: "/deposit-accounts/{id}",
+    query: ["after"],
+    request: null,
+    answer: DepositAccount,
+    keyed: false,
+  },
+  closeDepositAccount: {
+    method: "POST",
+    path: "/deposit-accounts/{id}/close",
+    request: null,
+    answer: DepositAccount,
+    keyed: false,
+  },
 } as const satisfies Readonly<Record<string, ProviderOperation>>;
 
 interface ProviderOperation {
   readonly method: "GET" | "POST";
   readonly path: string;
+  /** Optional parameters of the query. */
+  readonly query?: readonly string[];
   readonly request: Schema | null;
   readonly answer: Schema;
   readonly keyed: boolean;
@@ -78,6 +103,11 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   refund: "Refund a payment or a part of it; only where the capabilities say `refunds`",
   cancelRefund:
     "Cancel a refund whose money has not left; an unknown id is refused from then on; only where the capabilities say `refundCancels`",
+  openDepositAccount:
+    "Open a deposit account, or get the existing one; only where the capabilities say `depositAccounts`",
+  depositAccount: "State of a deposit account, and the payments that arrived after one",
+  closeDepositAccount:
+    "Close a deposit account: what arrives later goes back to its sender; an unknown id is refused from then on",
   cancel: "Cancel an execution whose money has not arrived; an unknown id is refused from then on",
 };
 
@@ -94,6 +124,10 @@ gateway included, decide nothing: the ramp looks the order up and tries again.
 A cancelled execution that never arrived must be refused for good, so that a delayed order cannot be carried out afterwards. After SUCCESS
 the ramp keeps looking for 60 days, and as well after FAILED and CANCELLED. Returns and refunds are listed in \`refunds\`, with a \`status\` where they can still change; REFUNDED means that nothing is left.
 A refund that is taken is listed within 5 days, under the id of its order, or under one of your own with the order's as \`orderId\`.
+
+Where the capabilities say \`depositAccounts\`, a customer gets standing instructions: whatever arrives there is an execution of yours, which the account
+lists as a deposit with its price, and whose state, refunds included, is looked up under the deposit's id. What cannot be carried out has no price, and goes back
+to its sender as a refund of the execution.
 
 A check or a payment can be on a page of your own: \`url\` of a requirement, or of an instruction with the encoding \`REDIRECT\`. The ramp adds the
 query parameter \`return_url\`; send the customer there when it is done, and nowhere but to the origin of the order's \`callbackUrl\`.
@@ -118,11 +152,15 @@ export function protocolDocument(): unknown {
 }
 
 function operationOf(name: OperationName): JsonRecord {
-  const { path, request, answer, keyed } = OPERATIONS[name];
+  const { path, query = [], request, answer, keyed }: ProviderOperation = OPERATIONS[name];
   return {
     operationId: name,
     summary: SUMMARIES[name],
-    parameters: [...pathParameters(path), ...signatureHeaders(keyed ? ["idempotency-key"] : [])],
+    parameters: [
+      ...pathParameters(path),
+      ...query.map(queryParameter),
+      ...signatureHeaders(keyed ? ["idempotency-key"] : []),
+    ],
     ...(request === null ? {} : { requestBody: { required: true, content: content(request) } }),
     responses: {
       "200": { description: "Current state.", content: content(answer) },
@@ -147,6 +185,10 @@ export function pathParameters(path: string): readonly JsonRecord[] {
     required: true,
     schema: { type: "string" },
   }));
+}
+
+function queryParameter(name: string): JsonRecord {
+  return { name, in: "query", required: false, schema: { type: "string" } };
 }
 
 function signatureHeaders(more: readonly string[]): readonly JsonRecord[] {

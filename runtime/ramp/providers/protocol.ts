@@ -83,6 +83,7 @@ export const Capabilities = openRecord(
     refunds: described("true: `POST /executions/{id}/refunds` is offered", flag),
     refundCancels: described("true: `POST /executions/{id}/refunds/{refundId}/cancel` is offered", flag),
     destAmounts: described("true: `POST /quotes` takes `destAmount`", flag),
+    depositAccounts: described("true: `POST /deposit-accounts` is offered", flag),
   },
 );
 export type Capabilities = ValueOf<typeof Capabilities>;
@@ -316,7 +317,7 @@ export type Execution = ValueOf<typeof Execution>;
 /** A hint: the state is fetched again, so neither order nor number of callbacks matters. */
 export const Callback = openRecord({
   type: statuses(["onboarding.updated", "execution.updated"], "what has changed"),
-  onboardingId: textOf({ format: "uuid", description: "id of the intent" }),
+  onboardingId: textOf({ format: "uuid", description: "id of the intent, or of the deposit account" }),
 });
 export type Callback = ValueOf<typeof Callback>;
 

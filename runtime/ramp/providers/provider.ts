@@ -19,6 +19,7 @@ import {
   type RefundOrder,
   type Submission,
 } from "./protocol.js";
+import type { DepositAccount } from "./deposit-messages.js";
 import type { RefusalReason } from "./refusal-reasons.js";
 import { type CallbackHeaders, isSignedCallback, REQUEST_HEADERS, requestSignature } from "./signature.js";
 
@@ -157,6 +158,22 @@ export class HttpProvider {
 
   cancelRefund(id: string, refundId: string): Promise<ProviderReply<Execution>> {
     return this.#call("cancelRefund", { target: `/executions/${id}/refunds/${refundId}/cancel` });
+  }
+
+  /** @param order the bytes of a `DepositAccountOrder`; repeats send the same */
+  openDepositAccount(id: string, order: string): Promise<ProviderReply<DepositAccount>> {
+    return this.#call("openDepositAccount", { body: order, idempotencyKey: `deposit-account:${id}` });
+  }
+
+  /** @param after the payment after which the list begins; null: with the first */
+  depositAccount(id: string, after: string | null): Promise<ProviderReply<DepositAccount>> {
+    const query = after === null ? "" : `?after=${after}`;
+    return this.#call("depositAccount", { target: `/deposit-accounts/${id}${query}` });
+  }
+
+  /** Closes a deposit account, also one that was never opened: it is refused from then on. */
+  closeDepositAccount(id: string): Promise<ProviderReply<DepositAccount>> {
+    return this.#call("closeDepositAccount", { target: `/deposit-accounts/${id}/close` });
   }
 
   /** The callback, or null when its signature is wrong or too old. */

@@ -2,6 +2,7 @@ import Big from "big.js";
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Execution, ExecutionOrder, Receipt, RefundOrder } from "../providers/protocol.js";
+import type { Deposit } from "../providers/deposit-messages.js";
 import type { HeldQuotes } from "./held-quotes.js";
 import type { Onboardings } from "./onboardings.js";
 import { instructionOf, namesReceiver, paymentMs, priceOfOrder } from "./profiles.js";
@@ -57,7 +58,7 @@ export class Executions {
     if (problem !== null) return problem;
     const { execution: kind, instructions } = this.#switches(order);
     const { profile, clock } = this.#state;
-    const reference = `${profile.capabilities.code}-${String(this.#stored.size + 1).padStart(6, "0")}`;
+    const reference = this.#nextReference();
     const { details, ...instruction } = instructionOf(profile, order, reference);
     const shown = instructions === "valid" ? details : { ...details, amount: "1.00" };
     const { amount = "", currency = "" } = details;
@@ -80,6 +81,31 @@ export class Executions {
     clock.after(dueMs, () => this.#fail(made, "The payment did not arrive in time."));
     if (kind !== "stall" && kind !== "page") this.#state.later(() => this.#receiveFunds(made));
     return execution;
+  }
+
+  #nextReference(): string {
+    return `${this.#state.profile.capabilities.code}-${String(this.#stored.size + 1).padStart(6, "0")}`;
+  }
+
+  /** A payment that arrived at a deposit account. Without a price it goes back to its sender. */
+  receive(order: ExecutionOrder, { price, returnReason }: Deposit): void {
+    const reference = this.#nextReference();
+    const made: OrderedExecution = {
+      order,
+      execution: { id: order.id, reference, status: "PROCESSING", failureReason: null, instructions: [] },
+      refunds: new Refunds(),
+    };
+    this.#stored.set(order.id, made);
+    const sendBack = (): void => {
+      const refund = {
+        id: `return-${order.id}`,
+        amount: order.movement.srcAmount,
+        reason: returnReason ?? "",
+      };
+      this.#change(made, { status: "REFUNDED", refunds: [refund] });
+    };
+    this.#state.notify(order, { type: "execution.updated", onboardingId: order.onboardingId });
+    this.#state.later(price === undefined ? sendBack : () => this.#settle(made));
   }
 
   #problem(order: ExecutionOrder): Rejection | null {

@@ -210,6 +210,7 @@ const COMMON = {
   refunds: true,
   refundCancels: true,
   destAmounts: true,
+  depositAccounts: true,
   requirements: [{ code: "KYC_VERIFICATION", title: "Identity check" }],
 };
 
@@ -264,7 +265,7 @@ export const PROFILES: readonly Profile[] = [
 /** Whether a movement has everything that identifies the account that receives it. */
 export function namesReceiver(
   { capabilities }: Profile,
-  { type, rail, dest }: ExecutionOrder["movement"],
+  { type, rail, dest }: Pick<ExecutionOrder["movement"], "type" | "rail" | "dest">,
 ): boolean {
   const required =
     type === "ONRAMP" ? ["address"] : capabilities.rails.find(({ code }) => code === rail)?.required;

@@ -11,6 +11,8 @@ import type {
 } from "../providers/protocol.js";
 import type { Switches } from "./behaviour.js";
 import type { SandboxClock } from "./clock.js";
+import type { DepositAccount, DepositAccountOrder } from "../providers/deposit-messages.js";
+import { type ArrivingDeposit, DepositAccounts } from "./deposit-accounts.js";
 import { Executions } from "./executions.js";
 import { HeldQuotes } from "./held-quotes.js";
 import { Onboardings } from "./onboardings.js";
@@ -22,6 +24,8 @@ export interface RequestTarget {
   readonly id: string;
   readonly code: string;
   readonly refundId: string;
+  /** Of the query. */
+  readonly after: string | null;
   readonly pageUrl: (kind: PageKind, id: string) => string;
 }
 
@@ -34,12 +38,14 @@ export class SandboxProvider {
   readonly #quotes: HeldQuotes;
   readonly #onboardings: Onboardings;
   readonly #executions: Executions;
+  readonly #depositAccounts: DepositAccounts;
 
   constructor(profile: Profile, clock: SandboxClock, switches: () => Switches) {
     this.#state = new ProviderState(profile, clock, switches);
     this.#quotes = new HeldQuotes(clock);
     this.#onboardings = new Onboardings(this.#state, this.#quotes);
     this.#executions = new Executions(this.#state, this.#quotes, this.#onboardings);
+    this.#depositAccounts = new DepositAccounts(this.#state, this.#onboardings, this.#executions);
   }
 
   capabilities(): Capabilities {
@@ -96,6 +102,23 @@ export class SandboxProvider {
 
   cancelRefund(_message: null, { id, refundId }: RequestTarget): Execution | Rejection {
     return this.#executions.cancelRefund(id, refundId);
+  }
+
+  openDepositAccount(order: DepositAccountOrder): DepositAccount | Rejection {
+    return this.#depositAccounts.open(order);
+  }
+
+  depositAccount(_message: null, { id, after }: RequestTarget): DepositAccount | Rejection {
+    return this.#depositAccounts.get(id, after);
+  }
+
+  closeDepositAccount(_message: null, { id }: RequestTarget): DepositAccount {
+    return this.#depositAccounts.close(id);
+  }
+
+  /** Money arrives at a deposit account. The id of the payment; null: there is no such account. */
+  arrive(deposit: ArrivingDeposit): string | null {
+    return this.#depositAccounts.arrive(deposit);
   }
 
   /** What the customer does on a page of the provider's own. The order's callback address; null: there is no such page. */

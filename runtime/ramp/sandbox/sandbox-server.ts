@@ -6,6 +6,7 @@ import { listen, type RunningServer } from "@routewright/runtime/internal/core/h
 import { OPERATIONS, type OperationName, protocolDocument } from "../providers/operations.js";
 import { isSigned, REQUEST_HEADERS } from "../providers/signature.js";
 import { check, parseJson } from "../core/json-schema.js";
+import { ArrivingDeposit } from "./deposit-accounts.js";
 import { DEFAULT_SWITCHES, SwitchChange, type Switches } from "./behaviour.js";
 import { SandboxClock } from "./clock.js";
 import { isRejection } from "./provider-state.js";
@@ -72,6 +73,15 @@ function sandboxApp(initial: Switches): Express {
     clock.advance(move.value.advanceSeconds * 1000);
     response.json({ now: clock.now() });
   });
+  app.post("/deposits", async (request, response) => {
+    const arriving = await bodyOf(request);
+    if (!check(ArrivingDeposit, arriving.value))
+      return sendError(response, 400, "INVALID_REQUEST", 'Not `{"depositAccountId": …, "srcAmount": …}`.');
+    const { value } = arriving;
+    const id = providers.map(({ provider }) => provider.arrive(value)).find((found) => found !== null);
+    if (id === undefined) return sendError(response, 404, "NOT_FOUND", "There is no such deposit account.");
+    response.json({ id });
+  });
   app.get("/openapi.json", (_request, response) => void response.json(protocolDocument()));
   app.get(
     "/executed",
@@ -109,7 +119,8 @@ function addProvider(app: Express, sandbox: Sandbox, profile: Profile, provider:
       const { firstAnswer } = isFault ? provider.switchesFor(movement.srcAmount) : DEFAULT_SWITCHES;
       if (firstAnswer === "fail") return sendError(response, 500, "OUT_OF_ORDER", "The provider fails.");
       const { id = "", code = "", refundId = "" } = request.params as Partial<Record<string, string>>;
-      const target = { id, code, refundId, pageUrl: pageUrlOf(request, profile) };
+      const after = queryOf(request).get("after");
+      const target = { id, code, refundId, after, pageUrl: pageUrlOf(request, profile) };
       const answer = (provider[name] as Handle).call(provider, value as never, target);
       if (firstAnswer === "lose") return void response.destroy();
       if (firstAnswer === "garble") return void response.json({ id: 44 });

@@ -12,6 +12,7 @@ export const EVENT_TYPES = [
   "intent.price_offered",
   "intent.price_changed",
   "intent.attention",
+  "deposit_account.updated",
   "webhook.exhausted",
   "webhook.test",
 ] as const;

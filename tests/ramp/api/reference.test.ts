@@ -1,5 +1,6 @@
 /** The tables of runtime/ramp/docs are those of the code, both ways. */
 import { expect, it } from "vitest";
+import { DEPOSIT_ACCOUNT_MOVES } from "../../../runtime/ramp/intents/deposit-account.js";
 import { REFUND_MOVES } from "../../../runtime/ramp/intents/refund.js";
 import { REQUIREMENT_MOVES } from "../../../runtime/ramp/intents/requirement.js";
 import { REFUSALS } from "../../../runtime/ramp/intents/refusal.js";
@@ -8,6 +9,7 @@ import { RAMP_ERRORS } from "../../../runtime/ramp/core/ramp-errors.js";
 import { OPERATIONS } from "../../../runtime/ramp/providers/operations.js";
 import { UNAVAILABLE_REASONS } from "../../../runtime/ramp/providers/quotes.js";
 import * as protocol from "../../../runtime/ramp/providers/protocol.js";
+import * as depositMessages from "../../../runtime/ramp/providers/deposit-messages.js";
 import { rowsOf } from "../../support/pages.js";
 import { EVENT_TYPES } from "../../../runtime/ramp/webhooks/events.js";
 import { RESULTS } from "../../../runtime/ramp/webhooks/last-result.js";
@@ -44,10 +46,11 @@ it("moves of an intent", () => {
 });
 
 it.each([
-  ["a refund", "Refunds", REFUND_MOVES],
-  ["a check", "Checks and pages", REQUIREMENT_MOVES],
-])("moves of %s, and what makes them", (_, section, moves) => {
-  const rows = rowsOf("runtime/ramp/docs/intents.md", section).map(([from, to, when]) => [
+  ["a refund", "intents", "Refunds", REFUND_MOVES],
+  ["a check", "intents", "Checks and pages", REQUIREMENT_MOVES],
+  ["a deposit account", "deposit-accounts", "States", DEPOSIT_ACCOUNT_MOVES],
+])("moves of %s, and what makes them", (_, page, section, moves) => {
+  const rows = rowsOf(`runtime/ramp/docs/${page}.md`, section).map(([from, to, when]) => [
     plain(from),
     plain(to),
     when,
@@ -56,6 +59,13 @@ it.each([
     Object.entries(tos).map(([to, when]) => [from, to, when]),
   );
   expect(rows).toEqual(expected);
+});
+
+it("reasons why a payment to a deposit account goes back", () => {
+  const rows = rowsOf("runtime/ramp/docs/deposit-accounts.md", "What goes back");
+  expect(rows.map(([reason, words]) => [plain(reason), words])).toEqual(
+    Object.entries(depositMessages.DEPOSIT_RETURNS),
+  );
 });
 
 it("reasons of refusals, and what follows", () => {
@@ -96,9 +106,9 @@ interface Schema {
   readonly additionalProperties?: boolean | Schema;
 }
 
-const MESSAGES = Object.entries(protocol as Readonly<Record<string, Schema>>).filter(
-  ([, { properties }]) => properties !== undefined,
-);
+const MESSAGES = Object.entries({ ...protocol, ...depositMessages } as unknown as Readonly<
+  Record<string, Schema>
+>).filter(([, { properties }]) => properties !== undefined);
 /** By their properties: an optional message is a copy of its schema. */
 const names = new Map<unknown, string>(MESSAGES.map(([name, { properties }]) => [properties, name]));
 
@@ -167,8 +177,8 @@ it("fields of the provider protocol", () => {
 
 it("operations of the provider protocol", () => {
   const nameOf = (schema: { properties: unknown } | null): string => names.get(schema?.properties) ?? "";
-  const expected = Object.values(OPERATIONS).map(({ method, path, request, answer, keyed }) => [
-    `${method} ${path}`,
+  const expected = Object.values(OPERATIONS).map(({ method, path, request, answer, keyed, ...more }) => [
+    `${method} ${path}${"query" in more ? `?${more.query.join("&")}` : ""}`,
     nameOf(request),
     nameOf(answer),
     keyed ? "yes" : "",

@@ -235,6 +235,9 @@ export class SimProvider implements Provider {
 
   capabilities: Provider["capabilities"] = () => Promise.reject(new Error("Not called."));
   submit: Provider["submit"] = () => Promise.reject(new Error("Not called."));
+  openDepositAccount: Provider["openDepositAccount"] = () => Promise.reject(new Error("Not called."));
+  depositAccount: Provider["depositAccount"] = () => Promise.reject(new Error("Not called."));
+  closeDepositAccount: Provider["closeDepositAccount"] = () => Promise.reject(new Error("Not called."));
   verifyCallback: Provider["verifyCallback"] = () => null;
 
   quote: Provider["quote"] = () =>

@@ -8,7 +8,7 @@ import type { RampDatabase } from "../../../runtime/ramp/database/ramp-database.
 import type { ProjectTransaction } from "../../../runtime/ramp/database/transaction.js";
 import { type Intent, isTerminal, needsAttention } from "../../../runtime/ramp/intents/intent.js";
 import { openRefund } from "../../../runtime/ramp/intents/refund.js";
-import { readIntent, recordIntent } from "../../../runtime/ramp/intents/intent-rows.js";
+import { NO_DEPOSIT, readIntent, recordIntent } from "../../../runtime/ramp/intents/intent-rows.js";
 import { DEFAULT_POLLING_POLICY, requestPoll } from "../../../runtime/ramp/intents/lease.js";
 import { processIfFree } from "../../../runtime/ramp/intents/process-intent.js";
 import { makePayment } from "../../../runtime/ramp/intents/payment.js";
@@ -144,6 +144,7 @@ export class Simulation {
       leaseOwner: newId(),
       isProviderNamed: true,
       maxSlippage: null,
+      ...NO_DEPOSIT,
       callbackUrl: "https://sim.example",
     } as const;
     this.provider.quotes = this.#random.chance(0.8);

@@ -9,6 +9,7 @@ import {
 import { createHash } from "node:crypto";
 import { failpoint } from "../../core/failpoints.js";
 import { readIntent } from "../../intents/intent-rows.js";
+import { requestAccountPoll } from "../../intents/deposit-account.js";
 import { requestPoll } from "../../intents/lease.js";
 import { isUuid, projectId } from "../../database/id.js";
 import type { ProjectTransaction } from "../../database/transaction.js";
@@ -68,6 +69,7 @@ export const receiveCallback = route("provider", {
       if (!(await isNewCallback(tx, about.connectionId, `${callbackId}.${sentAt}.${text}`))) return "copy";
       const accepted = verified.map(({ version }) => version);
       if (await requestPoll(tx, about.intentId, about.connectionId, accepted)) return "planned";
+      if (await requestAccountPoll(tx, about.intentId, about.connectionId, accepted)) return "planned";
       return (await readIntent(tx, about.intentId)) === null ? "unknown" : "ended";
     });
     if (found === "planned") ramp.signals.emit("due");

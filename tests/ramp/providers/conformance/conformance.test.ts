@@ -285,8 +285,9 @@ const RUNS: readonly Run[] = [
   },
 ];
 
-it("dies at every step; at that of a refund, which an operator asks for, in tests/ramp/intents/crash.test.ts", () => {
-  const steps = new Set([...RUNS.flatMap((run) => run.steps), "refund.answered"]);
+it("dies at every step; at that of a refund, which an operator asks for, and of deposits, in tests/ramp/intents", () => {
+  const elsewhere = ["refund.answered", "deposits.answered", "deposits.recorded"];
+  const steps = new Set([...RUNS.flatMap((run) => run.steps), ...elsewhere]);
   expect([...steps].sort()).toEqual([...FAILPOINTS].sort());
 });
 
