@@ -143,8 +143,7 @@ export class Simulation {
       sandbox: false,
       leaseOwner: newId(),
       isProviderNamed: true,
-      maxSlippage: null,
-      ...NO_DEPOSIT,
+      ...{ maxSlippage: null, ...NO_DEPOSIT },
       callbackUrl: "https://sim.example",
     } as const;
     this.provider.quotes = this.#random.chance(0.8);
