@@ -2,16 +2,16 @@ import { setImmediate } from "node:timers/promises";
 import { BoundedCache } from "../core/http/bounded-cache.js";
 import { catalogueFor, type CatalogueSource } from "./catalogue.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "./catalogue-body.js";
-import { type Access, mayCall } from "../core/model/caller.js";
+import type { Access } from "../core/model/caller.js";
 import { atomOf, type Changelog, changelogFor } from "../core/model/changelog.js";
 import { withoutPreamble } from "../core/model/endpoint-title.js";
 import { groupedBy } from "../core/model/grouped.js";
-import { allows, isTier, type Tier } from "../core/model/tier.js";
+import { allows, type Tier } from "../core/model/tier.js";
 import { BufferedResult } from "../core/response/buffered-result.js";
 import type { BuildRecords } from "../core/warehouse/data-versions.js";
 import { liveEndpoint } from "./live-endpoint.js";
 import type { Search } from "./search.js";
-import { type Components, usedComponents } from "./used-components.js";
+import { type OpenApi, openApiFor, textWithRows, withBearer } from "./served-openapi.js";
 import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
 
 /** A rendered document and the state that it was rendered from. */
@@ -284,83 +284,4 @@ ${sections.join("\n")}`;
 
 function oneLine(text = ""): string {
   return text.replace(/\s+/g, " ").trim();
-}
-
-/** Stands for a row until the document is a text: its numbers keep their digits. */
-const ROW_PLACE = /"\\u0000(\d+)"/g;
-
-/** The document with a real row in the schemas of rows. */
-function textWithRows(document: OpenApi, rows: readonly (readonly [path: string, row: string])[]): string {
-  const schemas: Record<string, unknown> = { ...document.components["schemas"] };
-  for (const [i, [path]] of rows.entries()) {
-    const operation = JSON.stringify(document.paths[path]?.["get"] ?? null);
-    const [, name = ""] = /"\$ref":"#\/components\/schemas\/([^"]+_row)"/.exec(operation) ?? [];
-    const schema = schemas[name] as object | undefined;
-    if (schema !== undefined) schemas[name] = { ...schema, examples: [`\0${String(i)}`] };
-  }
-  const text = JSON.stringify({ ...document, components: { ...document.components, schemas } }, null, 2);
-  return text.replace(ROW_PLACE, (_, i: string) => rows[Number(i)]?.[1] ?? "{}");
-}
-
-interface OpenApi {
-  readonly tags: readonly { readonly name: string }[];
-  readonly "x-tagGroups": readonly { readonly name: string; readonly tags: readonly string[] }[];
-  readonly paths: Readonly<Record<string, DocumentPath>>;
-  readonly components: Components;
-}
-
-type DocumentPath = Readonly<Record<string, DocumentOperation>>;
-
-interface DocumentOperation {
-  readonly tags: readonly string[];
-  readonly security?: readonly Readonly<Record<string, unknown>>[];
-  readonly "x-tier"?: unknown;
-  readonly "x-dbt-model"?: unknown;
-}
-
-/** The document with `bearerAuth` beside `ApiKeyAuth`: a JWT opens what a key opens. */
-function withBearer(document: OpenApi): OpenApi {
-  const operation = (each: DocumentOperation): DocumentOperation =>
-    each.security?.some((scheme) => "ApiKeyAuth" in scheme) === true
-      ? { ...each, security: [...each.security, { bearerAuth: [] }] }
-      : each;
-  const paths = Object.entries(document.paths).map(([path, item]) => [
-    path,
-    Object.fromEntries(Object.entries(item).map(([method, each]) => [method, operation(each)])),
-  ]);
-  const bearerAuth = { type: "http", scheme: "bearer", bearerFormat: "JWT" };
-  const { securitySchemes } = document.components;
-  const components = { ...document.components, securitySchemes: { ...securitySchemes, bearerAuth } };
-  return { ...document, paths: Object.fromEntries(paths) as OpenApi["paths"], components };
-}
-
-/** The OpenAPI document with only the operations that a caller may call, and the components that they use. */
-function openApiFor(document: OpenApi, access: Access): OpenApi {
-  const paths = Object.fromEntries(
-    Object.entries(document.paths).flatMap(([path, item]) => {
-      const kept = Object.entries(item).filter(([, operation]) => isOpen(access, path, operation));
-      return kept.length === 0 ? [] : [[path, Object.fromEntries(kept)]];
-    }),
-  );
-  const used = new Set(
-    Object.values(paths).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags)),
-  );
-  const groups = document["x-tagGroups"].map(({ name, tags }) => ({
-    name,
-    tags: tags.filter((tag) => used.has(tag)),
-  }));
-  return {
-    ...document,
-    tags: document.tags.filter(({ name }) => used.has(name)),
-    "x-tagGroups": groups.filter(({ tags }) => tags.length > 0),
-    paths,
-    components: usedComponents(paths, document.components),
-  };
-}
-
-/** Documents and the state of the service are open to every caller. */
-function isOpen(access: Access, path: string, operation: DocumentOperation): boolean {
-  const required = operation["x-tier"];
-  if (!isTier(required)) return false;
-  return mayCall(access, path, required) || (required === "tier0" && operation["x-dbt-model"] === undefined);
 }
