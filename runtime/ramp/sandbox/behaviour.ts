@@ -20,10 +20,12 @@ const SWITCHES = {
   slowMs: Milliseconds,
   /** So many of the next calls are answered with 500. */
   failNext: wholeNumber(0, 1_000_000),
-  /** What a request of a quote gets: an offer that contradicts itself, or a 500. */
-  quote: oneOf(["offer", "none", "invalid", "fail"]),
+  /** What a request of a quote gets: an offer that costs a cent more than the one before or contradicts itself, or a 500. */
+  quote: oneOf(["offer", "dearer", "none", "invalid", "fail"]),
   /** How long a held price is held; null: as long as the provider does. */
   holdMs: orNull(Milliseconds),
+  /** How long a price is held that an onboarding has accepted; null: until the payment. */
+  keepMs: orNull(Milliseconds),
   /** Whether customers are checked whose identity is known, or who need no check. */
   checkAll: flag,
   /** Outcome of an identity check whose form is not submitted, or where the check is. */
@@ -37,6 +39,7 @@ const SWITCHES = {
   /** What becomes of an execution. */
   execution: oneOf([
     ...["settle", "fail", "refuse", "stall", "page", "reverse", "contradict", "rename", "forget", "break"],
+    "reprice",
   ] as const),
   /** Whether the customer can pay by the instructions. */
   instructions: oneOf(["valid", "invalid"]),
@@ -67,6 +70,7 @@ export const DEFAULT_SWITCHES: Switches = {
   failNext: 0,
   quote: "offer",
   holdMs: null,
+  keepMs: null,
   checkAll: false,
   onboarding: "wait",
   refusal: "IDENTITY",
@@ -92,6 +96,8 @@ export const MAGIC_AMOUNTS: ReadonlyMap<string, SwitchChange> = new Map<string, 
   ["44.02", { quote: "invalid" }],
   ["44.03", { quote: "fail" }],
   ["44.04", { holdMs: 1_000 }],
+  ["44.05", { quote: "dearer", keepMs: 2_000 }],
+  ["44.06", { quote: "dearer", execution: "reprice" }],
   ["44.11", { onboarding: "refuse" }],
   ["44.12", checked("reject")],
   ["44.13", checked("approve")],

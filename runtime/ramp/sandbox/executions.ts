@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Execution, ExecutionOrder, Receipt, RefundOrder } from "../providers/protocol.js";
 import type { Deposit } from "../providers/deposit-messages.js";
-import type { HeldQuotes } from "./held-quotes.js";
+import { type HeldQuotes, QUOTE_EXPIRED } from "./held-quotes.js";
 import type { Onboardings } from "./onboardings.js";
 import { instructionOf, namesReceiver, paymentMs, priceOfOrder } from "./profiles.js";
 import {
@@ -112,9 +112,12 @@ export class Executions {
     const onboarded = this.#onboardings.completed(order.onboardingId);
     if (onboarded === null) return refused("NOT_ONBOARDED", "The customer is not onboarded.");
     if (!namesReceiver(this.#state.profile, order.movement)) return NO_RECEIVER;
-    if (this.#switches(order).execution === "refuse")
-      return refused("REFUSED", "The provider does not take this order.");
-    return this.#quotes.problem(order.movement, false);
+    const { execution } = this.#switches(order);
+    if (execution === "refuse") return refused("REFUSED", "The provider does not take this order.");
+    // The accepted price has changed all at once.
+    const isAccepted = order.movement.quoteId === onboarded.movement.quoteId;
+    if (execution === "reprice" && isAccepted) return QUOTE_EXPIRED;
+    return this.#onboardings.quoteProblem(order);
   }
 
   #switches({ movement: { srcAmount } }: ExecutionOrder) {

@@ -12,6 +12,8 @@ interface HeldQuote {
   readonly until: number;
 }
 
+export const QUOTE_EXPIRED = refused("QUOTE_EXPIRED", "The quote has expired.", "PRICE");
+
 /** Quotes that are kept: past this the oldest give way, as if they had expired. */
 const MAX_HELD = 10_000;
 
@@ -44,8 +46,7 @@ export class HeldQuotes {
     const { quoteId, src, dest, srcAmount, rail } = movement;
     if (quoteId === undefined) return null;
     const held = this.#held.get(quoteId);
-    if (held === undefined || (isNew && held.until <= this.#clock.now().getTime()))
-      return refused("QUOTE_EXPIRED", "The quote has expired.");
+    if (held === undefined || (isNew && held.until <= this.#clock.now().getTime())) return QUOTE_EXPIRED;
     const isSame =
       held.path.srcCurrencyCode === src.currencyCode &&
       held.path.destCurrencyCode === dest.currencyCode &&

@@ -1,8 +1,14 @@
 import Big from "big.js";
 import { isDeepStrictEqual } from "node:util";
-import type { Onboarding, OnboardingOrder, ProviderRequirement, Submission } from "../providers/protocol.js";
+import type {
+  ExecutionOrder,
+  Onboarding,
+  OnboardingOrder,
+  ProviderRequirement,
+  Submission,
+} from "../providers/protocol.js";
 import type { RefusalReason } from "../providers/refusal-reasons.js";
-import type { HeldQuotes } from "./held-quotes.js";
+import { type HeldQuotes, QUOTE_EXPIRED } from "./held-quotes.js";
 import { namesReceiver } from "./profiles.js";
 import {
   CONFLICT,
@@ -20,6 +26,8 @@ interface StoredOnboarding {
   listed: 0 | 1 | 2;
   /** Whether its list says that more may follow. */
   isOpen: boolean;
+  /** Until when the price is held that it accepted; null: until the payment. */
+  readonly priceEnd: Date | null;
 }
 
 /** Outcomes of an identity check. */
@@ -72,7 +80,7 @@ export class Onboardings {
     const wrongQuote = this.#quotes.problem(order.movement, true);
     if (wrongQuote !== null) return wrongQuote;
     if (!namesReceiver(this.#state.profile, order.movement)) return NO_RECEIVER;
-    const { onboarding, refusal } = this.#state.switchesFor(order.movement.srcAmount);
+    const { onboarding, refusal, keepMs } = this.#state.switchesFor(order.movement.srcAmount);
     if (onboarding === "refuse" && this.#isRefused(order.id, refusal))
       return refused("CUSTOMER_REFUSED", MESSAGES[refusal], refusal);
     const isKnown = this.#isKnown(order);
@@ -87,7 +95,10 @@ export class Onboardings {
     };
     const isLater = onboarding === "later";
     const listed = isLater ? 0 : onboarding === "twice" ? 2 : 1;
-    const made: StoredOnboarding = { order, requirement, listed, isOpen: isLater };
+    const now = this.#state.clock.now().getTime();
+    const isKept = order.movement.quoteId === undefined || keepMs === null;
+    const priceEnd = isKept ? null : new Date(now + keepMs);
+    const made: StoredOnboarding = { order, requirement, listed, isOpen: isLater, priceEnd };
     this.#stored.set(order.id, made);
     if (!isKnown && isDecision(onboarding)) this.#state.later(() => this.#decide(made, onboarding));
     if (isLater) this.#state.later(() => this.#list(made, 1));
@@ -120,6 +131,14 @@ export class Onboardings {
     const stored = this.#stored.get(id);
     const isMet = stored?.requirement.status === "COMPLETED" || stored?.listed === 0;
     return isMet && !stored.isOpen ? stored.order : null;
+  }
+
+  /** What is wrong with the quote of an execution: the accepted one holds, another one has to be held still. */
+  quoteProblem({ onboardingId, movement }: ExecutionOrder): Rejection | null {
+    const { order, priceEnd = null } = this.#stored.get(onboardingId) ?? {};
+    const isAccepted = movement.quoteId === order?.movement.quoteId;
+    if (isAccepted && priceEnd !== null && priceEnd <= this.#state.clock.now()) return QUOTE_EXPIRED;
+    return this.#quotes.problem(movement, !isAccepted);
   }
 
   submit({ fields: { decision } }: Submission, id: string, code: string): Onboarding | Rejection {
@@ -184,12 +203,13 @@ const OUTCOMES: Readonly<Record<Decision, Pick<ProviderRequirement, "status" | "
 };
 
 /** What is not to be met shows neither form nor page. */
-function onboardingOf({ order, requirement, listed, isOpen }: StoredOnboarding): Onboarding {
+function onboardingOf({ order, requirement, listed, isOpen, priceEnd }: StoredOnboarding): Onboarding {
   const { url, ...rest } = requirement;
   const isAsked = requirement.status === "PENDING";
   const shown = isAsked ? { ...rest, ...(url !== undefined && { url }) } : { ...rest, form: null };
   // In front of the check as it is: as one that is complete.
   const again: ProviderRequirement = { ...shown, status: "COMPLETED", failureReason: null, form: null };
   const requirements = [...(listed === 2 ? [again] : []), ...(listed === 0 ? [] : [shown])];
-  return { id: order.id, requirements, ...(isOpen && { complete: false }) };
+  const held = priceEnd === null ? {} : { priceExpiresAt: priceEnd.toISOString() };
+  return { id: order.id, requirements, ...(isOpen && { complete: false }), ...held };
 }

@@ -1,3 +1,4 @@
+import Big from "big.js";
 import type {
   Capabilities,
   Execution,
@@ -39,6 +40,7 @@ export class SandboxProvider {
   readonly #onboardings: Onboardings;
   readonly #executions: Executions;
   readonly #depositAccounts: DepositAccounts;
+  #dearerQuotes = 0;
 
   constructor(profile: Profile, clock: SandboxClock, switches: () => Switches) {
     this.#state = new ProviderState(profile, clock, switches);
@@ -62,14 +64,23 @@ export class SandboxProvider {
 
   quote(request: QuoteRequest): { readonly quote: ProviderQuote | null } | Rejection {
     const { profile } = this.#state;
-    const quote = quoteFor(profile, request);
-    const srcAmount = request.srcAmount ?? quote?.srcAmount ?? "0";
+    const usual = quoteFor(profile, request);
+    const srcAmount = request.srcAmount ?? usual?.srcAmount ?? "0";
     const { quote: kind, holdMs } = this.#state.switchesFor(srcAmount);
+    const quote = kind === "dearer" ? quoteFor(this.#dearer(), request) : usual;
     if (kind === "fail") return FAILURE;
     if (quote === null || kind === "none") return { quote: null };
     if (kind === "invalid") return { quote: { ...quote, exchangeRate: "1000" } };
     if (profile.holdMs === null) return { quote };
     return { quote: this.#quotes.hold(quote, request, srcAmount, holdMs ?? profile.holdMs) };
+  }
+
+  /** Fees that grow by a cent with each quote, from the beginning again before they eat the amount. */
+  #dearer(): Profile {
+    const { profile } = this.#state;
+    const cents = (this.#dearerQuotes = (this.#dearerQuotes + 1) % 1_000);
+    const processing = new Big(profile.fees.processing).plus(cents / 100).toFixed(2);
+    return { ...profile, fees: { ...profile.fees, processing } };
   }
 
   startOnboarding(order: OnboardingOrder, { pageUrl }: RequestTarget): Onboarding | Rejection {

@@ -123,6 +123,32 @@ describe("a quote for a magic amount", () => {
   });
 });
 
+describe("a price that ends", () => {
+  const accept = (id: string, auth: string, quoteId: string): Promise<Reply> =>
+    call("POST", `/v1/intent/${id}/quote`, { auth, body: { quoteId } });
+
+  it("44.05 before the payment is offered anew", async () => {
+    const { id, auth, reply } = await create("44.05", { autoExecute: false });
+    await untilTrue(() => Date.now() > Date.parse(reply.json.intent.price.expiresAt as string));
+    const execute = (): Promise<Reply> => call("POST", `/v1/intent/${id}/transaction`, { auth });
+    expect((await execute()).json.error).toBe("PRICE_CHANGED");
+    const { newPrice } = (await get(`/v1/intents/${id}`)).json.intent as { newPrice: Record<string, string> };
+    expect((await accept(id, auth, newPrice["quoteId"] ?? "")).status).toBe(202);
+    expect((await execute()).status).toBe(202);
+    const done = await until(id, ({ intent }) => intent.status === "COMPLETED");
+    expect(done.transaction.context.receipt.amountReceived).toBe(newPrice["destAmount"]);
+  });
+
+  it("44.06 at the order is offered anew, and the order made once", async () => {
+    const { id, auth } = await create("44.06");
+    const { intent } = await until(id, (json) => json.intent.newPrice !== undefined);
+    expect(intent).toMatchObject({ status: "PENDING_PAYMENT", refusal: { reason: "PRICE" } });
+    expect((await accept(id, auth, intent.newPrice.quoteId as string)).status).toBe(202);
+    const done = await until(id, (json) => json.intent.status === "COMPLETED");
+    expect(done.transaction.context.receipt.amountReceived).toBe(intent.newPrice.destAmount);
+  });
+});
+
 describe("an identity check", () => {
   const approve = (json: Reply["json"]): Promise<Reply> =>
     world.call("POST", new URL(json.onboardingUrl as string).pathname, {
