@@ -3,23 +3,27 @@ import Big from "big.js";
 import type {
   Execution,
   ExecutionOrder,
+  Onboarding,
+  OnboardingOrder,
   Receipt,
   Refund,
   RefundOrder,
 } from "../../../runtime/ramp/providers/protocol.js";
 import type { Provider, ProviderReply } from "../../../runtime/ramp/providers/provider.js";
 import { FEES } from "../support/card-provider.js";
+import { type Market, PRICE } from "./market.js";
 import type { Random } from "./random.js";
 
 /** The process that makes a call dies. */
 export class Crash extends Error {}
 
 export const SRC_AMOUNT = "100.00";
-export { FEES };
-export const PRICE = "99.000000";
+export { FEES, PRICE };
 
 interface Order {
   readonly id: string;
+  /** What the destination is to receive, by the quote that the order names. */
+  readonly price: string;
   status: Execution["status"];
   reference: string;
   /** Whether the payment was received, once. */
@@ -77,6 +81,9 @@ export class SimProvider implements Provider {
   readonly #cancelled = new Set<string>();
   readonly #cancelledRefunds = new Set<string>();
   readonly #random: Random;
+  readonly #market: Market;
+  /** Quotes that an onboarding has accepted. */
+  readonly #accepted = new Set<string | undefined>();
   order: Order | null = null;
   fault: Fault = "none";
   quotes = true;
@@ -86,8 +93,9 @@ export class SimProvider implements Provider {
   hasDenied = false;
   #before: Execution | null = null;
 
-  constructor(random: Random) {
+  constructor(random: Random, market: Market) {
     this.#random = random;
+    this.#market = market;
   }
 
   /** What its account holds by its own books, by currency. */
@@ -115,7 +123,10 @@ export class SimProvider implements Provider {
     if (order === null) return "nothing";
     const refunds = order.refunds ?? [];
     const [amount] = this.#random.pick([["10"], ["50"], ["90"]] as const);
-    const receipt = (amountReceived: string, fees = FEES): Receipt => ({
+    const { price } = order;
+    const cost = new Big(SRC_AMOUNT).minus(price).toFixed(2);
+    const usual = { ...FEES, totalFee: cost, processingFee: cost };
+    const receipt = (amountReceived: string, fees = usual): Receipt => ({
       // What it has named once it names in all later receipts (runtime/ramp/docs/provider-protocol.md, Amounts).
       ...(order.receipt?.amountSent !== undefined && { amountSent: order.sent }),
       amountReceived,
@@ -124,8 +135,8 @@ export class SimProvider implements Provider {
     });
     const acts: Record<string, (() => void) | false> = {
       funded: order.status === "AWAITING_FUNDS" && (() => void (order.status = "PROCESSING")),
-      settled: !order.wasPaid && (() => this.#pay(order, receipt("98.9"))),
-      "settled again": !order.wasPaid && (() => this.#pay(order, receipt(PRICE))),
+      settled: !order.wasPaid && (() => this.#pay(order, receipt(price === PRICE ? "98.9" : price))),
+      "settled again": !order.wasPaid && (() => this.#pay(order, receipt(price))),
       "settled wrongly":
         !order.wasPaid && (() => this.#pay(order, receipt(this.#random.pick(["0.01", "990", "49"])))),
       "paid short": !order.wasPaid && (() => this.#pay(order, { ...receipt("59"), amountSent: "60" })),
@@ -135,16 +146,20 @@ export class SimProvider implements Provider {
         order.sent !== SRC_AMOUNT &&
         (() => {
           order.sent = SRC_AMOUNT;
-          order.receipt = { ...receipt(PRICE), amountSent: SRC_AMOUNT };
+          order.receipt = { ...receipt(price), amountSent: SRC_AMOUNT };
         }),
       "settled with a wrong fee":
         !order.wasPaid &&
-        (() => this.#pay(order, receipt(PRICE, { ...FEES, totalFee: "5.00", networkFee: "4.00" }))),
+        (() =>
+          this.#pay(
+            order,
+            receipt(price, { ...usual, totalFee: new Big(cost).plus(4).toFixed(2), networkFee: "4.00" }),
+          )),
       "settled without a receipt": !order.wasPaid && (() => this.#pay(order, undefined)),
       failed: !order.wasPaid && (() => void (order.status = "FAILED")),
       "charged back": order.status === "SUCCESS" && (() => void (order.status = "FAILED")),
       recovered: order.wasPaid && order.status === "FAILED" && (() => void (order.status = "SUCCESS")),
-      corrected: order.wasPaid && (() => void (order.receipt = receipt(PRICE))),
+      corrected: order.wasPaid && (() => void (order.receipt = receipt(price))),
       "corrected wrongly": order.wasPaid && (() => void (order.receipt = receipt("1"))),
       refunded: order.status === "SUCCESS" && (() => this.#refund(order, amount)),
       "refund renamed":
@@ -243,23 +258,27 @@ export class SimProvider implements Provider {
   quote: Provider["quote"] = () =>
     this.#call(() =>
       this.quotes
-        ? {
-            kind: "answer",
-            value: {
-              rail: "CARD",
-              hasIndicativePrice: true,
-              destAmount: PRICE,
-              exchangeRate: "1",
-              fees: FEES,
-            },
-          }
+        ? { kind: "answer", value: this.#market.quote() }
         : { kind: "unavailable", reason: "503", isOutage: true },
     );
 
-  startOnboarding: Provider["startOnboarding"] = (id) =>
-    this.#call(() => ({ kind: "answer", value: { id, requirements: [] } }));
+  startOnboarding: Provider["startOnboarding"] = (id, body) =>
+    this.#call(() => {
+      const { quoteId } = (JSON.parse(body) as OnboardingOrder).movement;
+      const refusal = this.#accepted.size > 0 ? null : this.#market.refusal(quoteId);
+      if (refusal !== null) return refusal;
+      this.#accepted.add(quoteId);
+      return this.#onboarding(id);
+    });
   onboarding: Provider["onboarding"] = (id) =>
-    this.#call(() => ({ kind: "answer", value: { id, requirements: [] } }));
+    this.#call(() =>
+      this.#market.holds && this.#accepted.size === 0 ? { kind: "unknown" } : this.#onboarding(id),
+    );
+
+  #onboarding(id: string): ProviderReply<Onboarding> {
+    const [accepted] = this.#accepted;
+    return { kind: "answer", value: { id, requirements: [], ...this.#market.told(accepted) } };
+  }
 
   execute: Provider["execute"] = (id, body) =>
     this.#call(() => {
@@ -267,10 +286,14 @@ export class SimProvider implements Provider {
       if (this.refuses && !this.#cancelled.has(id))
         return { kind: "refused", code: "REFUSED", message: "refused" };
       const isCancelled = this.#cancelled.has(id);
-      if (!isCancelled) this.executed.push((JSON.parse(body) as ExecutionOrder).id);
+      const { id: ordered, movement } = JSON.parse(body) as ExecutionOrder;
+      const refusal = isCancelled ? null : this.#market.refusal(movement.quoteId);
+      if (refusal !== null) return refusal;
+      if (!isCancelled) this.executed.push(ordered);
       const status = isCancelled ? "CANCELLED" : "AWAITING_FUNDS";
       this.order = {
         id,
+        price: this.#market.destAmountOf(movement.quoteId),
         status,
         reference: "r",
         wasPaid: false,

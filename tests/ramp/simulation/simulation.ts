@@ -1,6 +1,5 @@
 /** One run of the simulation: an intent, everything that can happen to it, and what must be true once all is quiet. */
 import { eraseCustomer } from "../../../runtime/ramp/api/erase-customer.js";
-import { JsonText } from "../../../runtime/ramp/core/exact-json.js";
 import { holdsToken } from "../../../runtime/ramp/sign-in/customer-token.js";
 import type { IntentContext } from "../../../runtime/ramp/intents/lease.js";
 import { newId } from "../../../runtime/ramp/database/id.js";
@@ -8,10 +7,9 @@ import type { RampDatabase } from "../../../runtime/ramp/database/ramp-database.
 import type { ProjectTransaction } from "../../../runtime/ramp/database/transaction.js";
 import { type Intent, isTerminal, needsAttention } from "../../../runtime/ramp/intents/intent.js";
 import { openRefund } from "../../../runtime/ramp/intents/refund.js";
-import { NO_DEPOSIT, readIntent, recordIntent } from "../../../runtime/ramp/intents/intent-rows.js";
+import { readIntent, recordIntent } from "../../../runtime/ramp/intents/intent-rows.js";
 import { DEFAULT_POLLING_POLICY, requestPoll } from "../../../runtime/ramp/intents/lease.js";
 import { processIfFree } from "../../../runtime/ramp/intents/process-intent.js";
-import { makePayment } from "../../../runtime/ramp/intents/payment.js";
 import {
   cancelIntent,
   cancelRefund,
@@ -20,13 +18,13 @@ import {
   resolveIntent,
 } from "../../../runtime/ramp/operator/intent-actions.js";
 import { difference } from "../../../runtime/ramp/operator/diagnostics.js";
-import { Crash, FEES, type Fault, PRICE, SimProvider, SRC_AMOUNT } from "./sim-provider.js";
+import { Crash, type Fault, SimProvider } from "./sim-provider.js";
 import { knownProblems, moneyProblems, summary, unflagged } from "./problems.js";
+import { PERSON, PriceActs } from "./price-acts.js";
 import { Random } from "./random.js";
 import type { Stage } from "./stage.js";
 
-/** What must be nowhere after an erasure. */
-export const PERSON = "Grace Hopper";
+export { PERSON };
 const HOUR_MS = 3_600_000;
 const POLLING = { ...DEFAULT_POLLING_POLICY, attentionAfter: 3 };
 const FAULTS: readonly Fault[] = [
@@ -48,6 +46,7 @@ export class Simulation {
   /** Of its own: the money's runs stay those of their seeds. */
   readonly #erasures: Random;
   readonly #ramp: IntentContext;
+  readonly #prices: PriceActs;
   readonly provider: SimProvider;
   /** What happened, for a run that fails. */
   readonly trace: string[] = [];
@@ -74,7 +73,8 @@ export class Simulation {
     this.#stage = stage;
     this.#random = new Random(seed);
     this.#erasures = new Random(seed + 1_000_000);
-    this.provider = new SimProvider(this.#random);
+    this.#prices = new PriceActs(stage, new Random(seed + 2_000_000));
+    this.provider = new SimProvider(this.#random, this.#prices.market);
     const connection = {
       id: stage.connectionId,
       provider: this.provider,
@@ -119,33 +119,14 @@ export class Simulation {
   async #create(): Promise<boolean> {
     const { connectionId, projectId, database } = this.#stage;
     const customerId = (this.#customerId = await this.#stage.customer(newId()));
+    this.#id = newId();
     const isPriced = this.#random.chance(0.7);
     const hasIndicativePrice = this.#random.chance(0.5);
-    const price = { destAmount: PRICE, exchangeRate: "1", fees: FEES, hasIndicativePrice };
-    this.#id = newId();
-    const given = {
-      id: this.#id,
-      customerId,
-      connectionId,
-      connectionVersion: 1,
-      provider: "Sim",
-      providerCode: "sim",
-      type: "ONRAMP",
-      src: { currencyCode: "USD", details: { countryCode: "US", accountHolderName: PERSON } },
-      dest: { currencyCode: "USDC_POLYGON", details: {} },
-      srcAmount: SRC_AMOUNT,
-      rail: "CARD",
-      price: isPriced ? price : null,
-      autoExecute: this.#random.chance(0.8),
-      onboardingRedirectUrl: null,
-      checkoutRedirectUrl: null,
-      metadata: new JsonText(JSON.stringify({ name: PERSON })),
-      sandbox: false,
-      leaseOwner: newId(),
-      isProviderNamed: true,
-      ...{ maxSlippage: null, ...NO_DEPOSIT },
-      callbackUrl: "https://sim.example",
-    } as const;
+    const autoExecute = this.#random.chance(0.8);
+    const given = this.#prices.intent(
+      { id: this.#id, customerId, connectionId },
+      { isPriced, hasIndicativePrice, autoExecute },
+    );
     this.provider.quotes = this.#random.chance(0.8);
     this.provider.refuses = this.#random.chance(0.05);
     this.provider.refusesRefunds = this.#random.chance(0.2);
@@ -190,11 +171,13 @@ export class Simulation {
       () => this.#pass(),
       () => this.#pass(),
       () => this.#operate(),
-      () => this.#execute(),
+      () => this.#prices.execute(this.#ramp, this.#id),
       () => this.#backUpOrRestore(),
       () => this.#jump(),
     ];
     // While the server works on the intent.
+    const moved = await this.#prices.happen(this.#crashing(this.#stage.database), this.#id);
+    if (moved !== null) this.trace.push(moved);
     const said = this.#erasures.chance(0.07)
       ? (await Promise.all([this.#work(), this.#erase()])).join(", ")
       : await this.#random.pick(acts)();
@@ -312,18 +295,6 @@ export class Simulation {
     return `cancel refund ${id}: ${String(cancelled.ok)}`;
   }
 
-  async #execute(): Promise<string> {
-    const { projectId, database } = this.#stage;
-    return database.inProject(projectId, async (tx) => {
-      const intent = await readIntent(tx, this.#id);
-      const isReady =
-        intent?.status === "PENDING_PAYMENT" && intent.transaction === null && intent.price !== null;
-      if (!isReady || intent.leaseOwner !== null) return "not executed";
-      makePayment(tx, intent, "held");
-      return "executed";
-    });
-  }
-
   async #backUpOrRestore(): Promise<string> {
     const sequences = await this.#stage.sequences(this.#id);
     if (this.#backup === null) {
@@ -336,6 +307,8 @@ export class Simulation {
     const isEmptyCluster = this.#random.chance(0.5);
     // To restore takes time.
     if (isEmptyCluster) await this.#advance(1_000);
+    // An acceptance that is lost leaves an order at a price that nobody knows.
+    if (this.#prices.restored()) this.#anomalies++;
     if (isEmptyCluster) await this.#stage.restoreOnEmptyCluster(this.#id, rows);
     else await this.#stage.restore(this.#id, rows);
     // An erasure after the backup is lost with the restore.
@@ -376,6 +349,7 @@ export class Simulation {
       ...(repeated.length > 0 ? [`sent twice: ${repeated.join()}`] : []),
       ...(lost && isTerminal(intent.status) && !this.provider.hasDenied ? ["ended without its order"] : []),
       ...(intent.status === "EXPIRED" && this.#passedMs < POLLING.intentLifetimeMs ? ["expired early"] : []),
+      ...this.#prices.problems(intent, this.provider.order?.price),
       ...(openRefund(intent) ? ["a refund was not sent"] : []),
       ...moneyProblems(intent, this.provider, this.#refundedByNote),
       ...this.#attentionProblems(intent),
