@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { type ApiAbout, faintContrast, type Outcome, unlessFailed } from "@routewright/runtime/model";
+import type { Catalogue } from "./catalogue/catalogue.js";
 import type { Config } from "./config-schema.js";
 
 /** Media types of a logo. */
@@ -22,12 +23,14 @@ export function aboutOf({
   termsOfService,
   logo,
   accent,
+  headline,
 }: Config): Outcome<ApiAbout | undefined> {
   const texts = Object.entries({ description, contact, termsOfService, accent });
+  const numbers = headline !== undefined && headline.length > 0 && { headline };
   const about = Object.fromEntries(texts.filter(([, value]) => value !== undefined)) as ApiAbout;
   const picture = logo === undefined ? null : pictureOf(logo);
   const problems = [...(picture?.problems ?? []), ...accentProblems(accent)];
-  const whole = { ...about, ...(picture && { logo: picture.address }) };
+  const whole = { ...about, ...(picture && { logo: picture.address }), ...numbers };
   return unlessFailed(problems, Object.keys(whole).length === 0 ? undefined : whole);
 }
 
@@ -37,6 +40,24 @@ function accentProblems(accent: string | undefined): readonly string[] {
   return [
     `\`accent\`: ${String(accent)} on the ground of the pages has a contrast of ${contrast.toFixed(1)}, below 4.5: links could not be read. Choose a darker colour; the dark theme gets a lighter one by itself.`,
   ];
+}
+
+/** Why the numbers of the first page cannot be shown: everybody sees them. */
+export function headlineProblems(
+  { headline = [] }: ApiAbout,
+  { entries }: Pick<Catalogue, "entries">,
+): readonly string[] {
+  return headline.flatMap(({ path, column }) => {
+    const entry = entries.find((each) => each.path === path);
+    if (entry === undefined) return [`\`headline\`: no endpoint has the path ${path}.`];
+    const { tier, rows, allowUnfiltered, columns } = entry;
+    if (tier !== "tier0" || rows !== undefined || !allowUnfiltered)
+      return [
+        `\`headline\`: ${path} does not answer everybody. Name an endpoint of tier0 without required filters.`,
+      ];
+    const isThere = columns.length === 0 || columns.some(({ name }) => name === column);
+    return isThere ? [] : [`\`headline\`: ${path} has no column ${column}.`];
+  });
 }
 
 /** A picture file as a `data:` address. */

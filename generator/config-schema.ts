@@ -1,4 +1,4 @@
-import { TIERS } from "@routewright/runtime/model";
+import { HEADLINE_SCHEMA, TIERS } from "@routewright/runtime/model";
 import type { SchemaMap } from "./catalogue/build.js";
 import { MAX_AGE } from "./catalogue/settings/max-age.js";
 import { type ChangeKind, KINDS, SEVERITIES as CHANGE_SEVERITIES } from "./diff/kinds.js";
@@ -119,6 +119,10 @@ export const CONFIG_SCHEMA = {
       accent: described(
         "Colour of links and buttons on the pages, such as #1456b8; refused where its contrast is too small.",
         color,
+      ),
+      headline: described(
+        "Up to three numbers that the explorer begins with: the path of an endpoint of tier0, a column, and parameters.",
+        HEADLINE_SCHEMA,
       ),
       defaultTier: described("Tier of endpoints without a tier tag. Default: tier0.", oneOf(TIERS)),
       schemas: described(

@@ -161,6 +161,7 @@ export async function readSettings(
     termsOfService: config.termsOfService ?? null,
     logo: config.logo ?? null,
     accent: config.accent ?? null,
+    headline: config.headline ?? null,
     defaultTier,
     schemas,
     engine: settings.engine ?? null,

@@ -24,7 +24,7 @@ export {
   readGenerationEnvironment,
   type GenerationEnvironment,
 } from "./core/environment/generation-environment.js";
-export { ABOUT_SCHEMA, type ApiAbout } from "./core/model/about.js";
+export { ABOUT_SCHEMA, type ApiAbout, HEADLINE_SCHEMA } from "./core/model/about.js";
 export * from "./core/model/store-address.js";
 export { faintContrast } from "./core/model/accent.js";
 export { endpointTitle } from "./core/model/endpoint-title.js";

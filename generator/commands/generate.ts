@@ -1,3 +1,4 @@
+import { headlineProblems } from "../about.js";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { ArtifactLocations } from "../artifacts/artifacts.js";
@@ -71,6 +72,8 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   const reading = await readModels(options);
   if (!reading.ok) return failure(...reading.problems);
   const catalogue = catalogueOf(reading.value, options);
+  const unshown = headlineProblems(options.about ?? {}, catalogue);
+  if (unshown.length > 0) return failure(...unshown);
   if (options.preview === true) return preview(reading.value, catalogue, options);
   const files = await withProgress("Rendering endpoints", (progress) =>
     render(catalogue, { title: options.title, about: options.about, progress }),

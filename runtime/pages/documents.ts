@@ -2,14 +2,14 @@ import { setImmediate } from "node:timers/promises";
 import { BoundedCache } from "../core/http/bounded-cache.js";
 import { catalogueFor, type CatalogueSource } from "./catalogue.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "./catalogue-body.js";
+import type { HeadlineFigure } from "../core/model/about.js";
 import type { Access } from "../core/model/caller.js";
 import { atomOf, type Changelog, changelogFor } from "../core/model/changelog.js";
 import { withoutPreamble } from "../core/model/endpoint-title.js";
-import { groupedBy } from "../core/model/grouped.js";
 import { allows, type Tier } from "../core/model/tier.js";
 import { BufferedResult } from "../core/response/buffered-result.js";
 import type { BuildRecords } from "../core/warehouse/data-versions.js";
-import { liveEndpoint } from "./live-endpoint.js";
+import { figureAddress, figureAddresses } from "./live-endpoint.js";
 import type { Search } from "./search.js";
 import { type OpenApi, openApiFor, textWithRows, withBearer } from "./served-openapi.js";
 import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
@@ -102,7 +102,7 @@ export class Documents {
     this.#builds = builds;
     this.#visible = visible;
     this.#rows = rows;
-    this.#figures = figuresOf(() => this.#livePaths());
+    this.#figures = figuresOf(() => this.#figureAddresses());
   }
 
   /** Before a document is made: its example rows are read. */
@@ -173,19 +173,25 @@ export class Documents {
     await this.#figures.ready(String(this.#builds.changes));
     const { generation } = this.#figures;
     return this.#cached("figures", ANYBODY, String(generation), sizeOfBody, () => {
-      const rows = [...this.#livePaths()].flatMap((path) => {
+      const rows = [...this.#figureAddresses()].flatMap((path) => {
         const text = this.#figures.at(path);
         return text === null ? [] : [`${JSON.stringify(path)}:[${text}]`];
       });
-      return new BufferedResult(Buffer.from(`{"figures":{${rows.join(",\n")}}}\n`), 0, 0);
+      const headline = this.#headline().map((each) => ({ ...each, rows: figureAddress(each) }));
+      const text = `{"figures":{${rows.join(",\n")}},\n"headline":${JSON.stringify(headline)}}\n`;
+      return new BufferedResult(Buffer.from(text), 0, 0);
     });
   }
 
-  #livePaths(): ReadonlySet<string> {
+  /** The operator's numbers, as far as everybody may read them. */
+  #headline(): readonly HeadlineFigure[] {
     const { endpoints } = this.catalogue(ANYBODY).callable;
-    const categories = groupedBy(endpoints, ({ category }) => category);
-    const live = [...categories.values()].map((each) => liveEndpoint(each)?.path);
-    return new Set(live.filter((path) => path !== undefined));
+    const open = new Set(endpoints.map(({ path }) => path));
+    return (this.#api.about.headline ?? []).filter(({ path }) => open.has(path));
+  }
+
+  #figureAddresses(): ReadonlySet<string> {
+    return figureAddresses(this.catalogue(ANYBODY).callable.endpoints, this.#headline());
   }
 
   /** What changed for consumers, as a caller may see it; as a feed where `isAtom`. */

@@ -22,6 +22,8 @@ const CONFIG = {
   minimumNoticeDays: 90,
 };
 
+const HEADLINE = "/v1/bridges/volume";
+
 /** A folder with a manifest in `target/`, and a config file of this name. */
 function configured(file: string, text: string): string {
   const folder = ownFolder();
@@ -65,6 +67,7 @@ describe("a config file", () => {
       termsOfService: null,
       logo: null,
       accent: null,
+      headline: null,
       "lint.baseline": ".routewright-baseline.json",
       "diff.unused": "breaking",
       "usage.shapes": false,
@@ -177,6 +180,16 @@ describe("a config file", () => {
     [{ logo: "target/manifest.json" }, /`logo`: target\/manifest\.json is no picture of a known type\./],
     [{ logo: "large.png" }, /`logo`: large\.png has 32769 bytes: at most 32768 are allowed\.$/],
     [{ description: "" }, /`description`: The text is empty\./],
+    [{ headline: [{ path: "/v1/none", column: "a" }] }, /`headline`: no endpoint has the path \/v1\/none\.$/],
+    [
+      { headline: [{ path: HEADLINE, column: "a" }] },
+      /`headline`: \/v1\/\S+ does not answer everybody\. Name an endpoint of tier0/,
+    ],
+    [
+      { headline: [{ path: HEADLINE, column: "none" }], defaultTier: "tier0" },
+      /`headline`: \/v1\/\S+ has no column none\.$/,
+    ],
+    [{ headline: Array(4).fill({ path: HEADLINE, column: "a" }) }, /`headline`: /],
   ])("refuses %j", async (about, message) => {
     const folder = configured("routewright.config.json", JSON.stringify({ ...CONFIG, ...about }));
     writeFileSync(join(folder, "large.png"), Buffer.alloc(32_769));

@@ -1,11 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Caller } from "../model/caller.js";
 import { Projection } from "../model/projection.js";
-import { queryKey } from "../model/query.js";
+import { isHttpError } from "../model/errors.js";
+import { queryKey, type Selection } from "../model/query.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
 import { DatabaseUnreachable } from "../warehouse/warehouse.js";
 import type { Gateway } from "./gateway.js";
+import { queryFields } from "../request/request-fields.js";
+import { readParameters } from "../request/resolve-query.js";
 import { readRows } from "../response/read-rows.js";
 
 /** What is read of each endpoint. */
@@ -57,7 +60,7 @@ export class ExampleRows {
   readonly #gateway: Gateway;
   readonly #active: { readonly current: ExampleSource };
   readonly #part: ReadPart;
-  /** Null: all that are open. */
+  /** Paths, some with parameters; null: all that are open. */
   readonly #chosen: (() => ReadonlySet<string>) | null;
   /** Bounded in bytes (`MAX_BYTES`). */
   #rows = new Map<string, KnownRow>();
@@ -80,7 +83,7 @@ export class ExampleRows {
     this.#chosen = chosen;
   }
 
-  /** The row of the endpoint at a path, or several with commas between, as JSON; null where there is none. */
+  /** The row of the endpoint at a path and its parameters, or several with commas between, as JSON; null where there is none. */
   at(path: string): string | null {
     return this.#rows.get(path)?.text ?? null;
   }
@@ -99,21 +102,27 @@ export class ExampleRows {
   async #readAll(release: ExampleSource, builds: string): Promise<void> {
     const rows = new Map<string, KnownRow>();
     this.#bytes = 0;
-    const chosen = this.#chosen?.();
-    for (const [path, { served: endpoint }] of release.endpoints) {
-      if (chosen?.has(path) === false) continue;
-      const columns = publicColumns(endpoint, release);
-      if (columns.length === 0 || this.#bytes > MAX_BYTES) continue;
+    for (const address of this.#chosen?.() ?? release.endpoints.keys()) {
+      const [path = "", query = ""] = address.split("?");
+      const endpoint = release.endpoints.get(path)?.served;
+      const columns = endpoint === undefined ? [] : publicColumns(endpoint, release);
+      if (endpoint === undefined || columns.length === 0 || this.#bytes > MAX_BYTES) continue;
+      const asked = readParameters(endpoint, queryFields(query), "query");
+      // The release has other parameters than the configuration names.
+      if (isHttpError(asked)) continue;
       const version = this.#gateway.versionOf(path)?.id ?? null;
-      const known = this.#rows.get(path);
+      const known = this.#rows.get(address);
       const isSame = known?.endpoint === endpoint && known.version === version;
-      const text = isSame ? known.text : await this.#readRow(endpoint, new Projection(columns), version);
+      const { conditions } = asked;
+      const text = isSame
+        ? known.text
+        : await this.#readRow(endpoint, { columns: new Projection(columns), conditions }, version);
       if (text === undefined) {
         this.#retryAt = Date.now() + RETRY_MS;
         return;
       }
       this.#bytes += text?.length ?? 0;
-      rows.set(path, { endpoint, version, text });
+      rows.set(address, { endpoint, version, text });
     }
     this.#rows = rows;
     this.#read = { release, builds };
@@ -123,7 +132,7 @@ export class ExampleRows {
   /** Null: it has none, or not in time. Undefined: the database does not respond. */
   async #readRow(
     { spec, json }: ServedEndpoint,
-    columns: Projection,
+    asked: Pick<Selection, "columns" | "conditions">,
     version: string | null,
   ): Promise<string | null | undefined> {
     const { results, queryLimits, warehouse, log } = this.#gateway;
@@ -137,7 +146,7 @@ export class ExampleRows {
     const query = {
       relation,
       route,
-      selection: { columns, conditions: [], sort, page },
+      selection: { ...asked, sort, page },
       format: json,
       ...limits,
       timeoutMs,

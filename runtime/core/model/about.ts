@@ -1,5 +1,16 @@
-import { record, text } from "./schema.js";
+import { described, listOf, mapOf, name, record, text } from "./schema.js";
 import type { ValueOf } from "./schema.js";
+
+/** A number that the first page begins with: of the first row, with those before it. */
+const HEADLINE_FIGURE = record(
+  {
+    path: described("Path of an endpoint of tier0.", name),
+    column: described("A column of numbers.", name),
+  },
+  { parameters: described("Parameters of the request, by name.", mapOf(text)) },
+);
+
+export const HEADLINE_SCHEMA = listOf(HEADLINE_FIGURE, { maxItems: 3 });
 
 /** What the documents of an API say of it and of its operator, beside its title. */
 export const ABOUT_SCHEMA = record(
@@ -14,7 +25,9 @@ export const ABOUT_SCHEMA = record(
     logo: text,
     /** A colour, `#rrggbb`. */
     accent: text,
+    headline: HEADLINE_SCHEMA,
   },
 );
 
 export type ApiAbout = ValueOf<typeof ABOUT_SCHEMA>;
+export type HeadlineFigure = ValueOf<typeof HEADLINE_FIGURE>;

@@ -16,6 +16,7 @@ import {
 } from "./chart-svg.js";
 import { tickLabels } from "./chart-time.js";
 import type { Unit } from "./chart-units.js";
+import { namesBeside, roomForNames } from "./chart-names.js";
 import { svg } from "./dom.js";
 import { labelsOf, shortened, shortNumber } from "./values.js";
 
@@ -24,7 +25,8 @@ const ROW_HEIGHT = 26;
 
 /** Draws lines or bars. */
 export function draw(plan: AxisPlan, data: Pivoted, frame: PlotFrame): Drawing {
-  const legend = legendOf(plan, data, frame);
+  const isNamed = plan.kind === "line" && roomForNames(data, frame) > 0;
+  const legend = legendOf(plan, data, frame, isNamed);
   return plan.xKind === "category" ? drawRows(data, frame, legend) : drawColumns(plan, data, frame, legend);
 }
 
@@ -32,6 +34,7 @@ export function draw(plan: AxisPlan, data: Pivoted, frame: PlotFrame): Drawing {
 function drawColumns(plan: AxisPlan, data: Pivoted, frame: PlotFrame, legend: Legend): Drawing {
   const { width, colours } = frame;
   const isLine = plan.kind === "line";
+  const right = isLine ? roomForNames(data, frame) : 0;
   const tops = isLine ? data.series.map(({ values }) => values) : stacked(data);
   const [low, high] = rangeOf(tops, !isLine);
   const y = scaleLinear()
@@ -41,19 +44,26 @@ function drawColumns(plan: AxisPlan, data: Pivoted, frame: PlotFrame, legend: Le
   const ticks = y.ticks(6);
   const labels = withUnit(ticks, frame.unit);
   const left = Math.max(...labels.map((label) => widthOf(label))) + 14;
-  const area = { left, top: legend.height, width: width - left - 14, height: PLOT_HEIGHT };
+  const area = { left, top: legend.height, width: width - left - 14 - right, height: PLOT_HEIGHT };
   const place = placesOf(plan, data, area);
   const grid = ticks.flatMap((tick, i) => [
-    svg("line", { x1: left, x2: width - 14, y1: round(y(tick)), y2: round(y(tick)), stroke: colours.line }),
+    svg("line", {
+      x1: left,
+      x2: width - 14 - right,
+      y1: round(y(tick)),
+      y2: round(y(tick)),
+      stroke: colours.line,
+    }),
     words(left - 8, y(tick) + 4, labels[i] ?? "", colours.soft, { "text-anchor": "end" }),
   ]);
   const marks = isLine ? linesOf(data, place.points, y, colours) : barsOf(data, tops, place, y, colours);
+  const names = right === 0 ? [] : namesBeside(data, y, { ...area, left: left + area.width }, colours);
   const bottom = legend.height + PLOT_HEIGHT;
   const axis = axisLabels(plan, data, place, area).map(([x, text]) =>
     words(x, bottom + 18, text, colours.soft, { "text-anchor": x > width - 40 ? "end" : "middle" }),
   );
   const height = bottom + 28;
-  const element = picture(width, height, ...legend.parts, ...grid, ...marks, ...axis);
+  const element = picture(width, height, ...legend.parts, ...grid, ...marks, ...axis, ...names);
   return { element, height, points: place.points, axis: "x", area };
 }
 

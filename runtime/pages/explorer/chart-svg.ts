@@ -112,11 +112,12 @@ export interface Legend {
   readonly height: number;
 }
 
-/** What is drawn, and the name of each series beside its colour. */
+/** What is drawn, and the name of each series beside its colour, unless the series are named where they end. */
 export function legendOf(
   { measures, series, aggregate, isAggregated }: AxisPlan,
   data: Pivoted,
   { width, colours, unit }: PlotFrame,
+  isNamed: boolean,
 ): Legend {
   const what =
     data.series.length > 1 && series === null
@@ -126,7 +127,8 @@ export function legendOf(
   const title = `${what}${inUnit === "" ? "" : ` (${inUnit})`}`.trim();
   const parts: Element[] = title === "" ? [] : [words(2, 14, title, colours.soft)];
   let [x, y] = [2, title === "" ? 14 : 34];
-  if (data.series.length > 1)
+  const hasNames = data.series.length > 1 && !isNamed;
+  if (hasNames)
     for (const [i, { name, isOther }] of data.series.entries()) {
       const text = name.length > 28 ? shortened(name) : name;
       const wide = 22 + widthOf(text) + 14;
@@ -138,7 +140,7 @@ export function legendOf(
       );
       x += wide;
     }
-  const last = data.series.length > 1 ? y : title === "" ? 0 : 14;
+  const last = hasNames ? y : title === "" ? 0 : 14;
   return { parts, height: last + 12 };
 }
 

@@ -118,7 +118,10 @@ function pageButtons(
 ): readonly HTMLElement[] {
   if (previous === null && next === null) return [];
   const step = (label: string, parameters: Parameters | null): HTMLElement =>
-    button(label, () => parameters !== null && go(parameters), { disabled: parameters === null });
+    button(label, () => parameters !== null && go(parameters), {
+      disabled: parameters === null,
+      class: `step ${label.split(" ")[0]?.toLowerCase() ?? ""}`,
+    });
   return [step(skipped === null ? "First page" : "Previous page", previous), step("Next page", next)];
 }
 

@@ -2,12 +2,13 @@
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "../catalogue-body.js";
 import type { Tier } from "../../core/model/tier.js";
 import { BASE, readText, curlOf, sendRequest } from "./api.js";
-import { button, type Child, copyable, count, el, prose, svg, time } from "./dom.js";
+import { button, type Child, copyable, count, el, prose, time } from "./dom.js";
 import { liveEndpoint } from "../live-endpoint.js";
-import { type LiveFigure, readFigure } from "./live-figure.js";
-import { NO_REQUEST, type State } from "./state.js";
+import { figureView, headlineView } from "./figures.js";
+import { type LiveFigure, readFigure, readHeadline } from "./live-figure.js";
+import type { State } from "./state.js";
 import { key } from "./storage.js";
-import { formatted, shortNumber } from "./values.js";
+import { formatted } from "./values.js";
 
 /** What the first page needs of the page around it. */
 interface StartActions {
@@ -26,6 +27,7 @@ export class StartPage {
   readonly #heading = el("h2", { id: "start", tabindex: -1 });
   readonly #status = el("p.found");
   readonly #about: HTMLElement;
+  readonly #headline = el("div");
   readonly #rest = el("div.rest");
   /** What has been read, by path: typing in the search reads nothing again. */
   readonly #figures = new Map<string, Promise<LiveFigure | null>>();
@@ -42,8 +44,16 @@ export class StartPage {
       description !== "" && this.#about,
       el("div.hero"),
       this.#status,
+      this.#headline,
       this.#rest,
     );
+    whenVisible(this.#status, () => this.#showHeadline());
+  }
+
+  /** Left out where nothing can be read: the page works without it. */
+  async #showHeadline(): Promise<void> {
+    const figures = await readHeadline(this.#body.endpoints).catch(() => []);
+    if (figures.length > 0) this.#headline.replaceChildren(headlineView(figures, this.#actions.change));
   }
 
   /** Takes the search box, from the list or from nowhere. */
@@ -56,7 +66,7 @@ export class StartPage {
     const { change, changes } = this.#actions;
     const isAll = found.length === endpoints.length;
     this.#heading.textContent = category || (search ? `Found for “${search}”` : title);
-    this.#about.toggleAttribute("hidden", !isAll);
+    for (const part of [this.#about, this.#headline]) part.toggleAttribute("hidden", !isAll);
     this.#status.textContent = `${count(found.length, "endpoint")}.`;
     this.element.classList.toggle("narrowed", !isAll);
     const parts: readonly Child[] = [
@@ -175,42 +185,6 @@ function whenVisible(element: Element, run: () => Promise<void>): void {
     void run();
   });
   observer.observe(element);
-}
-
-function figureView(
-  { endpoint, column, value, at, series }: LiveFigure,
-  change: (changes: Partial<State>) => void,
-): readonly HTMLElement[] {
-  const link = el(
-    "a",
-    {
-      href: `?endpoint=${encodeURIComponent(endpoint.path)}`,
-      click: (event: MouseEvent) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-        event.preventDefault();
-        change({ endpoint: endpoint.path, ...NO_REQUEST });
-      },
-    },
-    endpoint.title,
-  );
-  const exact = value.toLocaleString("en", { maximumFractionDigits: 20 });
-  const number = el("strong.number", { title: exact }, shortNumber(value, { maximumFractionDigits: 1 }));
-  const day = at.slice(0, 10);
-  const what = `${column.replaceAll("_", " ")}${day === "" ? "" : `, ${day}`}`;
-  const line =
-    series.length > 2 ? [sparkline(series, `${column}: the last ${String(series.length)} rows`)] : [];
-  return [el("div", number, ...line), el("p", what, " · ", link)];
-}
-
-const [WIDTH, HEIGHT] = [120, 32];
-
-function sparkline(series: readonly number[], label: string): Element {
-  const [low, high] = [Math.min(...series), Math.max(...series)];
-  const x = (i: number): number => (i / (series.length - 1)) * (WIDTH - 4) + 2;
-  const y = (value: number): number => HEIGHT - 3 - ((value - low) / (high - low || 1)) * (HEIGHT - 6);
-  const points = series.map((value, i) => `${x(i).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
-  const size = { width: WIDTH, height: HEIGHT, viewBox: `0 0 ${String(WIDTH)} ${String(HEIGHT)}` };
-  return svg("svg.sparkline", { ...size, role: "img", "aria-label": label }, svg("polyline", { points }));
 }
 
 /** Characters of an answer that are shown. */

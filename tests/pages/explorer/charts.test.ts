@@ -113,10 +113,10 @@ describe.skipIf(!needs("chromium"))("a chart", () => {
   const chart = (page: Page, name: RegExp) => page.getByRole("img", { name });
 
   it.each([
-    ["series", /^line chart of value by date, split by label: 400 points/, "Rows of All are left out"],
-    ["series&series=-", /^line chart of sum of value by date: 400 points/, "Rows of All are left out"],
+    ["series", /^line chart of value by date, split by label: 400 points/, "Rows of label All are left out"],
+    ["series&series=-", /^line chart of sum of value by date: 400 points/, "Rows of label All are left out"],
     ["interleaved&series=label", /^line chart of share_pct by at, split by label: 300 points/, ""],
-    ["ranges", /^bar chart of value by window: 3 points from 1D to 30D/, "Rows of All are left out"],
+    ["ranges", /^bar chart of value by window: 3 points from 1D to 30D/, "Rows of window All are left out"],
     ["levels", /^line chart of sum of value_usd by date, split by token: 30 points/, "their sum is drawn"],
     // The largest of a category, and the sum of the others.
     ["wallets", /^bar chart of balance by wallet_address: 31 points/, "“other” is the sum of 10 values"],

@@ -32,6 +32,7 @@ const MANIFEST = manifestOf([
     schema,
     tags: ["production", "shop", "api:sales", "granularity:daily"],
     columns: { day: "date", order_id: "int", amount: "numeric" },
+    routewright: { filters: ["day"] },
     api: {
       allow_unfiltered: true,
       pagination: { enabled: true, default_limit: 10, max_limit: 500 },
@@ -95,6 +96,35 @@ describe.skipIf(!needs("chromium"))("the first page of /explore", () => {
     await expectAccessible(page);
     await card(page, "shop").getByRole("link").click();
     await page.locator(".rowsview").waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it("begins with the numbers that the operator chooses, each with its change, else with those that change with time", async () => {
+    const words = async (page: Page) =>
+      (await page.locator(".headline li").allInnerTexts()).map((text) => text.split(/\s*\n\s*/));
+    const headline = [
+      { path: "/v1/shop/sales/daily", column: "amount", parameters: { "day[lte]": "2026-01-31" } },
+      { path: "/v1/warehouse/stock", column: "pieces" },
+    ];
+    const chosen = join(ownFolder(), "generated");
+    generateInto(chosen, MANIFEST, { about: { ...ABOUT, headline } });
+    const { page, problems } = await visit(browser.context, (await startFolder(chosen)).url, "/explore");
+    await page.locator(".headline svg").waitFor();
+    expect(await words(page)).toEqual([
+      ["Sales per day", "30K", "2026-01-31 · +3.4% on 2026-01-30"],
+      ["Stock", "1.2M", "2026-02-01"],
+    ]);
+    await page.getByRole("searchbox").fill("wages");
+    expect(await page.locator(".headline").isVisible()).toBe(false);
+    const { page: unchosen } = await open();
+    await unchosen.locator(".headline svg").waitFor();
+    expect(await words(unchosen)).toEqual([
+      ["Sales per day", "99K", "2026-04-10 · +1% on 2026-04-09"],
+      ["Stock", "1.2M", "2026-02-01"],
+    ]);
+    await expectAccessible(unchosen);
+    await unchosen.locator(".headline a").first().click();
+    await unchosen.locator(".rowsview").waitFor();
     expect(problems).toEqual([]);
   });
 

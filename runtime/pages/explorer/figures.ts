@@ -1,0 +1,78 @@
+/** Live numbers of the first page. */
+import type { CatalogueEndpoint } from "../catalogue-body.js";
+import { unitOf } from "./chart-units.js";
+import { el, svg } from "./dom.js";
+import type { LiveFigure } from "./live-figure.js";
+import { NO_REQUEST, type State } from "./state.js";
+import { shortNumber } from "./values.js";
+
+type Change = (changes: Partial<State>) => void;
+
+/** The numbers that the first page begins with. */
+export function headlineView(figures: readonly LiveFigure[], change: Change): HTMLElement {
+  return el(
+    "ul.headline",
+    ...figures.map((figure) => {
+      const { endpoint, column, at, series } = figure;
+      const said = `${column}: the last ${String(series.length)} rows`;
+      const line = series.length > 2 ? [sparkline(series, said)] : [];
+      return el(
+        "li",
+        el("p", linkTo(endpoint, change)),
+        el("div", numberOf(figure), ...line),
+        el("p.note", [at.slice(0, 10), changeOf(figure)].filter((text) => text !== "").join(" · ")),
+      );
+    }),
+  );
+}
+
+/** The change from the row before, such as `+2.1% on 2026-06-29`; empty where there is none. */
+function changeOf({ series, before }: LiveFigure): string {
+  const [last, value] = series.slice(-2);
+  if (last === undefined || value === undefined || last === 0 || before === "") return "";
+  const share = (value - last) / Math.abs(last);
+  const style = { style: "percent", maximumFractionDigits: 1, signDisplay: "exceptZero" } as const;
+  return `${share.toLocaleString("en", style)} on ${before.slice(0, 10)}`;
+}
+
+function linkTo({ path, title }: CatalogueEndpoint, change: Change): HTMLElement {
+  const open = (event: MouseEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    change({ endpoint: path, ...NO_REQUEST });
+  };
+  return el("a", { href: `?endpoint=${encodeURIComponent(path)}`, click: open }, title);
+}
+
+/** A short number with its unit, and all digits where a pointer rests. */
+function numberOf({ endpoint, column, value }: LiveFigure): HTMLElement {
+  const { description = "" } = endpoint.columns.find(({ name }) => name === column) ?? {};
+  const { before, behind } = unitOf({ name: column, description }, null);
+  const exact = value.toLocaleString("en", { maximumFractionDigits: 20 });
+  const sign = value < 0 ? "−" : "";
+  const short = shortNumber(Math.abs(value), { maximumFractionDigits: 1 });
+  return el("strong.number", { title: exact }, `${sign}${before}${short}${behind}`);
+}
+
+/** The figure of a card. */
+export function figureView(figure: LiveFigure, change: Change): readonly HTMLElement[] {
+  const { endpoint, column, at, series } = figure;
+  const link = linkTo(endpoint, change);
+  const number = numberOf(figure);
+  const day = at.slice(0, 10);
+  const what = `${column.replaceAll("_", " ")}${day === "" ? "" : `, ${day}`}`;
+  const line =
+    series.length > 2 ? [sparkline(series, `${column}: the last ${String(series.length)} rows`)] : [];
+  return [el("div", number, ...line), el("p", what, " · ", link)];
+}
+
+const [WIDTH, HEIGHT] = [120, 32];
+
+function sparkline(series: readonly number[], label: string): Element {
+  const [low, high] = [Math.min(...series), Math.max(...series)];
+  const x = (i: number): number => (i / (series.length - 1)) * (WIDTH - 4) + 2;
+  const y = (value: number): number => HEIGHT - 3 - ((value - low) / (high - low || 1)) * (HEIGHT - 6);
+  const points = series.map((value, i) => `${x(i).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
+  const size = { width: WIDTH, height: HEIGHT, viewBox: `0 0 ${String(WIDTH)} ${String(HEIGHT)}` };
+  return svg("svg.sparkline", { ...size, role: "img", "aria-label": label }, svg("polyline", { points }));
+}
