@@ -24,6 +24,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
       "states",
       "table",
       "trouble",
+      "views",
     ),
     ...within("pages", "guide", "pages", "prototype-names"),
     ...within("ramp/hosted-pages", "pages"),

@@ -16,13 +16,14 @@ import type { Language, LANGUAGES, sampleOf } from "./code-samples.js";
 import { button, type Child, copyable, el, toggle } from "./dom.js";
 import { requiredValues } from "./required.js";
 import { markField, parameterForm } from "./parameter-form.js";
-import { filterChips, rowsOf } from "./filters.js";
+import { filterChips, filtersInWords, rowsOf } from "./filters.js";
 import { groupingChips } from "./grouping.js";
 import { lineageGraph } from "./lineage.js";
 import { columnsTable, facts, measuresTable, overview, parametersTable } from "./overview.js";
 import { ChartReader } from "./chart-rows.js";
 import { type PagePosition, placeOf, resultView, totalOf } from "./results.js";
-import type { State } from "./state.js";
+import { type State, writeState } from "./state.js";
+import { remember, saveButton } from "./views.js";
 import { key } from "./storage.js";
 import { allows, TIER_NAMES } from "../../core/model/tier.js";
 import { messageOf } from "../../core/model/outcome.js";
@@ -83,8 +84,17 @@ export class EndpointDetails {
       graph !== null && section("Made from", graph),
     );
     if (!endpoint.callable) return;
+    remember(this.#viewOf(state));
     this.#fillForm();
     this.#runWhenComplete();
+  }
+
+  /** The address of a state, and what it shows in words. */
+  #viewOf(state: State) {
+    const words = filtersInWords({ endpoint: this.#endpoint, parameters: state.parameters }).values();
+    const view = state.view === "table" ? [] : [state.view];
+    const title = [this.#endpoint.title, ...words, ...view].join(" · ");
+    return { address: writeState({ ...state, search: "", category: "", tier: "" }), title };
   }
 
   get #request(): ApiRequest {
@@ -94,6 +104,7 @@ export class EndpointDetails {
   /** Updates it after the address has changed. */
   update(state: State): void {
     if (!this.#endpoint.callable) return;
+    remember(this.#viewOf(state));
     const isSame = JSON.stringify(state.parameters) === JSON.stringify(this.#state.parameters);
     this.#state = state;
     if (isSame) return this.#showResult();
@@ -185,6 +196,7 @@ export class EndpointDetails {
         total: () => totalOf(result.rows.length, this.#position(result)),
         fail: (error) => this.#fail(error),
         chartReader: () => this.#chartReader(result),
+        save: saveButton(() => this.#viewOf(this.#state)),
       }),
     );
   }

@@ -3,6 +3,7 @@ import { type CatalogueBody, type CatalogueEndpoint, type UpstreamNode } from ".
 import { TIER_NAMES } from "../../core/model/tier.js";
 import { fetchCatalogue, fetchChangelog } from "./api.js";
 import type * as Details from "./details.js";
+import type * as Keys from "./keys.js";
 import { button, el } from "./dom.js";
 import { EndpointList } from "./list.js";
 import { NO_REQUEST, readState, type State, writeState } from "./state.js";
@@ -38,10 +39,18 @@ window.addEventListener("popstate", () => {
 document.addEventListener("keydown", (event) => {
   const isTyping =
     event.target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
-  if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey) return;
+  if (isTyping || event.ctrlKey || event.metaKey) return;
+  const act = { "/": () => list?.focusSearch(), "?": () => void import("./keys.js").then(showKeysOf) }[
+    event.key
+  ];
+  if (act === undefined) return;
   event.preventDefault();
-  list?.focusSearch();
+  act();
 });
+
+const showKeysOf = ({ showKeys }: typeof Keys): void => {
+  if (document.querySelector("dialog[open]") === null) showKeys();
+};
 
 /** Another endpoint or request adds an entry to the browser's history; typing and filters replace the current one. */
 function change(changes: Partial<State>): void {

@@ -19,6 +19,30 @@ const SIGNS: Readonly<Record<string, string>> = {
   ...{ ">=": "≥", "<=": "≤", IN: "in", in: "in", ILIKE: "contains", null: "is null:" },
 };
 
+/** Comparisons in words, by their sign. */
+const WORDS: Readonly<Record<string, string>> = {
+  ...{ "=": "is", "≠": "is not", ">": "more than", "≥": "at least", "<": "less than", "≤": "at most" },
+  ...{ in: "is one of", contains: "contains", "is null:": "is null" },
+};
+
+/** An operator in words, such as `at least`. */
+export function operatorInWords(operator: string): string {
+  const sign = ownValue(SIGNS, operator) ?? operator;
+  return ownValue(WORDS, sign) ?? sign;
+}
+
+/** What the parameters select, in words: `region is north`. */
+export function filtersInWords(request: ApiRequest): ReadonlyMap<string, string> {
+  const comparisons = new Map(comparisonsOf(request).map((each) => [each.name, each]));
+  return new Map(
+    Object.entries(onlyFilters(request.parameters)).map(([name, values]) => {
+      const { column = name, sign = "=" } = comparisons.get(name) ?? {};
+      if (sign === "is null:") return [name, `${column} is ${values[0] === "false" ? "not " : ""}null`];
+      return [name, `${column} ${operatorInWords(sign)} ${values.join(", ")}`];
+    }),
+  );
+}
+
 function comparisonsOf({ endpoint, parameters }: ApiRequest): readonly Comparison[] {
   const signOf = (operator: string): string => ownValue(SIGNS, operator) ?? operator;
   const { aggregate } = endpoint;
@@ -105,12 +129,9 @@ export function filterChips(
   change: (parameters: Parameters) => void,
 ): HTMLElement | null {
   const { parameters } = request;
-  const comparisons = new Map(comparisonsOf(request).map((each) => [each.name, each]));
-  const chips = Object.entries(onlyFilters(parameters)).map(([name, values]) => {
-    const { column = name, sign = "=" } = comparisons.get(name) ?? {};
-    const rest = without(withoutPage(parameters), (each) => each === name);
-    return chip(`${column} ${sign} ${values.join(", ")}`, () => change(rest));
-  });
+  const chips = [...filtersInWords(request)].map(([name, words]) =>
+    chip(words, () => change(without(withoutPage(parameters), (each) => each === name))),
+  );
   const [sortBy] = valuesOf(parameters, "sort_by");
   if (sortBy !== undefined) {
     const isDescending = valuesOf(parameters, "sort_direction")[0]?.toUpperCase() === "DESC";

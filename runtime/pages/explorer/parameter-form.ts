@@ -1,9 +1,11 @@
 import type { CatalogueEndpoint, CatalogueParameter } from "../catalogue-body.js";
-import { type ApiRequest, type Parameters, parametersOf, splitList, valuesOf } from "./api.js";
-import { type Child, el, prose } from "./dom.js";
+import { type ApiRequest, fetchValues, type Parameters, parametersOf, splitList, valuesOf } from "./api.js";
+import { type Child, count, el, prose } from "./dom.js";
+import { onlyFilters, operatorInWords, withoutColumn } from "./filters.js";
 import { chosenByChips, hasRange, sortsOf } from "./grouping.js";
 import { NO_PARAMETERS } from "./overview.js";
 import { operatorOf } from "../../core/model/operators.js";
+import { textOf } from "./values.js";
 
 /** A form with an input for each parameter. `send` is called with the values. */
 export function parameterForm(request: ApiRequest, send: (parameters: Parameters) => void): HTMLFormElement {
@@ -11,10 +13,10 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
   const { aggregate } = endpoint;
   const inputs = [
     ...(endpoint.parameters ?? []).map((parameter) => parameterInput(request, parameter)),
-    ...(endpoint.filters ?? []).flatMap((filter) => filterInputs(filter, parameters)),
+    ...(endpoint.filters ?? []).flatMap((filter) => filterInputs(filter, request)),
     ...(hasRange(endpoint) ? rangeInputs(parameters) : []),
     ...(aggregate?.is_saved === false
-      ? aggregate.filters.flatMap((filter) => filterInputs(filter, parameters))
+      ? aggregate.filters.flatMap((filter) => filterInputs(filter, request))
       : []),
     ...(endpoint.fields ? [fieldsInput(parameters)] : []),
     ...pageInputs(endpoint, sortsOf(request), parameters),
@@ -154,8 +156,9 @@ function fieldsInput(parameters: Parameters): HTMLElement {
 /** A row for each operator that the request has, else an empty one. */
 function filterInputs(
   { column, operators }: NonNullable<CatalogueEndpoint["filters"]>[number],
-  parameters: Parameters,
+  request: ApiRequest,
 ): readonly HTMLElement[] {
+  const { parameters } = request;
   const given = operators.filter((operator) => Object.hasOwn(parameters, `${column}[${operator}]`));
   return (given.length === 0 ? operators.slice(0, 1) : given).map((chosen) => {
     const id = `filter-${column}-${chosen}`;
@@ -164,14 +167,43 @@ function filterInputs(
     const choose = (event: Event): void => {
       input.name = `${column}[${(event.target as HTMLSelectElement).value}]`;
     };
-    const options = operators.map((value) => el("option", { value, selected: value === chosen }, value));
+    const options = operators.map((value) =>
+      el("option", { value, selected: value === chosen }, operatorInWords(value)),
+    );
     return el(
       "div.input",
       el("label", { for: id }, column),
       el("select", { "aria-label": `Operator of ${column}`, change: choose }, ...options),
       input,
+      suggestions(request, column, input),
     );
   });
+}
+
+/** Values that an input suggests. */
+const SUGGESTED = 20;
+
+/** The most frequent values of a column under the other filters, each with its number of rows: read when the input is first used. */
+function suggestions(request: ApiRequest, column: string, input: HTMLInputElement): HTMLElement {
+  const id = `${input.id}-values`;
+  const list = el("datalist", { id });
+  input.setAttribute("list", id);
+  const others = onlyFilters(withoutColumn(request, column));
+  const read = async (): Promise<void> => {
+    const asked = { prefix: "", limit: SUGGESTED, others };
+    const { values } = await fetchValues(request.endpoint, column, asked, new AbortController().signal);
+    list.replaceChildren(
+      ...values
+        .filter(({ value }) => value !== null)
+        .map(({ value, rows }) => {
+          const text = textOf(value);
+          return el("option", { value: text }, rows === undefined ? text : `${text} (${count(rows, "row")})`);
+        }),
+    );
+  };
+  // The input works without: a column may have no list of values.
+  input.addEventListener("focus", () => void read().catch(() => undefined), { once: true });
+  return list;
 }
 
 function valueInput(

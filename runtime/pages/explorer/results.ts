@@ -13,6 +13,8 @@ export interface ResultActions {
   /** Rows on all pages; null while that is not known. */
   readonly total: () => number | null;
   readonly fail: (error: unknown) => void;
+  /** The button that saves the view. */
+  readonly save: HTMLElement;
   /** The rows that a chart is drawn from. */
   readonly chartReader: () => ChartReader;
 }
@@ -70,11 +72,12 @@ export function resultView(
       downloadMenu(request, actions.total, actions.fail),
     ),
     content(request, result, position, state, actions),
-    limits !== null &&
-      el(
-        "p.note",
+    el(
+      "p.note.below",
+      actions.save,
+      limits !== null &&
         `${limits.remaining.toLocaleString("en")} of ${count(limits.limit, "request")} left this minute.`,
-      ),
+    ),
   );
 }
 

@@ -8,6 +8,7 @@ import { figureView, headlineView } from "./figures.js";
 import { type LiveFigure, readFigure, readHeadline } from "./live-figure.js";
 import type { State } from "./state.js";
 import { key } from "./storage.js";
+import { viewsSection } from "./views.js";
 import { formatted } from "./values.js";
 
 /** What the first page needs of the page around it. */
@@ -75,6 +76,7 @@ export class StartPage {
       ...this.#firstCall(found),
       el("h3", "Key"),
       ...keyPart(this.#body),
+      isAll && viewsSection(),
       isAll && changes(),
     ];
     this.#rest.replaceChildren(...parts.filter((part) => part !== null && part !== false));
