@@ -8,7 +8,7 @@ const response = within("core/response");
 export const ON_BOTH_ENGINES: readonly string[] = [
   ...["bodies", "column-filters", "filters", "injection", "own-rows", "pages"].map(request),
   ...["required-filters", "sorting", "undeclared-columns"].map(request),
-  ...["column-names", "methods", "properties"].map(handler),
+  ...["column-names", "methods", "parameter-examples", "properties"].map(handler),
   ...["addresses", "changes-without-build", "cursors", "cursors-while-rebuilt", "formats"].map(response),
   ...["freed-memory", "parts", "paused-readers", "random-changes", "revalidation"].map(response),
   ...["served-values", "streaming", "tables"].map(response),

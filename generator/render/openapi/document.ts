@@ -21,7 +21,7 @@ import { RETRIES } from "./client-hints.js";
 import { jsonText } from "./json-text.js";
 import { rowNameOf } from "./names.js";
 import { dataOperations, securityOf } from "./operation.js";
-import { paragraphs } from "./parameters.js";
+import { paragraphs } from "./markdown.js";
 import {
   ERROR_SCHEMA,
   errorComponents,

@@ -13,7 +13,8 @@ import {
 } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import { operationIdOf } from "./names.js";
-import { codeList, requiredFilters, paragraphs, queryParameters, requestBody } from "./parameters.js";
+import { codeList, paragraphs } from "./markdown.js";
+import { queryParameters, requestBody, requiredFilters } from "./parameters.js";
 import { errorReferences } from "./responses.js";
 import { pagingHints } from "./client-hints.js";
 import { rowsResponse } from "./rows.js";

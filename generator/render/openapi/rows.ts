@@ -17,7 +17,7 @@ import {
 } from "../../catalogue/column-types/column-type.js";
 import { exampleOf } from "../../catalogue/column-types/example.js";
 import { rowNameOf } from "./names.js";
-import { paragraphs } from "./parameters.js";
+import { paragraphs } from "./markdown.js";
 import { DEPRECATED_HEADERS, headersOf, PAGE_HEADERS, ROWS_HEADERS } from "./responses.js";
 
 /** Fields of an envelope's `pagination` (runtime/docs/responses.md). */

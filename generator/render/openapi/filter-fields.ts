@@ -1,0 +1,151 @@
+import {
+  type ColumnFilter,
+  DEFAULT_MAX_ITEMS,
+  DEFAULT_MAX_LENGTH,
+  FILTER_OPERATORS,
+  type FilterOperator,
+  type Json,
+  type JsonRecord,
+  type Method,
+  operatorOf,
+  operatorsOf,
+  OPERATORS,
+  type Parameter,
+  type ValueKind,
+  VALUES,
+} from "@routewright/runtime/model";
+import type { CatalogueEntry, DescribedParameter } from "../../catalogue/catalogue.js";
+import { codeList, paragraphs } from "./markdown.js";
+import { exampleOfFilter, exampleOfParameter } from "./parameter-examples.js";
+
+/** A field of a request: in the query of a GET, in the body of a POST. */
+export interface RequestField {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: JsonRecord;
+  /** A value that requests may send; a cursor has none. */
+  readonly example?: Json | undefined;
+  /** How several values are written in a query string. */
+  readonly style?: "form";
+}
+
+export function equality(endpoint: CatalogueEntry, filter: ColumnFilter): RequestField {
+  const { column, type } = filter;
+  const description = `Filter: \`${column} = value\`.`;
+  return {
+    name: column,
+    description,
+    schema: VALUES[type].schema,
+    example: exampleOfFilter(endpoint, filter, "eq"),
+  };
+}
+
+export function filterField(
+  endpoint: CatalogueEntry,
+  parameter: DescribedParameter,
+  method: Method,
+): RequestField {
+  return {
+    name: parameter.name,
+    description: paragraphs(parameter.description ?? "", filterText(parameter, method)),
+    schema: schemaOf(parameter),
+    example: exampleOfParameter(endpoint, parameter),
+    ...(parameter.type === "string_list" && { style: "form" as const }),
+  };
+}
+
+/**
+ * In a body one field, whose properties are the operators. In a query one parameter per operator, `amount[gte]`: of a deep object
+ * generated clients make `gte=490` (openapi-python-client) or nothing.
+ */
+export function columnFields(
+  endpoint: CatalogueEntry,
+  filter: ColumnFilter,
+  method: Method,
+): readonly RequestField[] {
+  const { column, type } = filter;
+  const operators = operatorsOf(type).map((operator) => ({
+    operator,
+    schema: operatorSchema(operator, type),
+    example: exampleOfFilter(endpoint, filter, operator),
+  }));
+  if (method === "GET")
+    return operators.map(({ operator, schema, example }) => ({
+      name: `${column}[${operator}]`,
+      description: `Filter: \`${column}\` ${operatorText(operator)}`,
+      schema,
+      example,
+      ...(isList(operator) && { style: "form" as const }),
+    }));
+  const properties = new Map(
+    operators.map(({ operator, schema, example }) => [
+      operator,
+      { ...schema, ...(example !== undefined && { examples: [example] }) },
+    ]),
+  );
+  const description = `Filter: \`${column}\` compared with a value, by operator.`;
+  return [{ name: column, description, schema: { type: "object", properties, additionalProperties: false } }];
+}
+
+const entryOf = (filter: FilterOperator) => operatorOf(FILTER_OPERATORS.get(filter) ?? "=");
+
+const isList = (filter: FilterOperator): boolean => entryOf(filter).parameter?.type === "string_list";
+
+function operatorText(filter: FilterOperator): string {
+  const { text } = entryOf(filter);
+  return isList(filter) ? `${text}. ${LIST_TEXTS.GET}` : `${text}.`;
+}
+
+function operatorSchema(operator: FilterOperator, type: ValueKind): JsonRecord {
+  if (entryOf(operator).value === "flag") return { type: "boolean" };
+  const { schema } = VALUES[type];
+  return isList(operator) ? { type: "array", items: schema, maxItems: DEFAULT_MAX_ITEMS } : schema;
+}
+
+function schemaOf(parameter: Parameter): JsonRecord {
+  switch (parameter.type) {
+    case "string":
+      return textSchema(parameter);
+    case "date":
+      return { type: "string", format: "date" };
+    case "string_list":
+      return {
+        type: "array",
+        items: textSchema(parameter),
+        maxItems: parameter.maxItems ?? DEFAULT_MAX_ITEMS,
+      };
+  }
+}
+
+/** With `case`, values match in any letter case, which an `enum` cannot express. */
+function textSchema(parameter: TextParameter): JsonRecord {
+  const { values, maxLength = DEFAULT_MAX_LENGTH } = parameter;
+  return { type: "string", maxLength, ...(values && parameter.case === undefined && { enum: values }) };
+}
+
+/** Describes a filter's column and operator. */
+function filterText(parameter: Parameter, method: Method): string {
+  const { sql, note = "" }: Documented = OPERATORS[parameter.operator].parameter;
+  const list = parameter.type === "string_list" ? ` ${LIST_TEXTS[method]}` : "";
+  const letters =
+    parameter.type !== "date" && operatorOf(parameter.operator).value === "typed" ? caseText(parameter) : "";
+  return `Filter: \`${parameter.column} ${sql}\`${note}.${list}${letters}`;
+}
+
+interface Documented {
+  readonly sql: string;
+  readonly note?: string;
+}
+
+const LIST_TEXTS: Readonly<Record<Method, string>> = {
+  GET: "Repeat the name for several values, or separate them with commas. The address and the headers of a request hold 16 KiB together: a longer one is a 431.",
+  POST: "A string of comma-separated values works too.",
+};
+
+function caseText({ case: letterCase, values }: Pick<TextParameter, "case" | "values">): string {
+  if (letterCase === undefined) return "";
+  const among = values ? ` The value is one of ${codeList(values)}, in any letter case.` : "";
+  return ` Value and column are compared in ${letterCase} case.${among}`;
+}
+
+type TextParameter = Extract<Parameter, { readonly type: "string" | "string_list" }>;
