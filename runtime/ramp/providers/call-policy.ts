@@ -21,6 +21,7 @@ export type CallPolicy = Readonly<typeof DEFAULT_CALL_POLICY>;
 
 /** Pauses before the second and the third attempt; background processing repeats what still fails. */
 const RETRY_PAUSES_MS = [100, 400];
+export const ATTEMPTS = RETRY_PAUSES_MS.length + 1;
 const BREAKER_FAILURES = 8;
 
 /**

@@ -14,6 +14,7 @@ import {
 } from "./protocol.js";
 import { type JsonRecord, pathsObject, plainJson } from "@routewright/runtime/internal/core/http/openapi.js";
 import { DepositAccount, DepositAccountOrder } from "./deposit-messages.js";
+import { ruleText } from "./calls.js";
 import { REQUEST_HEADERS, SIGNATURE_TOLERANCE_SECONDS } from "./signature.js";
 
 /** The operations: method, path, messages, and whether the request carries an `Idempotency-Key`. */
@@ -123,6 +124,10 @@ gateway included, decide nothing: the ramp looks the order up and tries again.
 
 A cancelled execution that never arrived must be refused for good, so that a delayed order cannot be carried out afterwards. After SUCCESS
 the ramp keeps looking for 60 days, and as well after FAILED and CANCELLED. Returns and refunds are listed in \`refunds\`, with a \`status\` where they can still change; REFUNDED means that nothing is left.
+Where the answer to a quote has a \`quoteId\`, orders name it. An onboarding that names it before its \`expiresAt\` accepts the price, which holds until the payment, or until the
+\`priceExpiresAt\` that the onboarding's answers say. Then an execution names a newer quote than its onboarding. An order that is refused for its price (\`reason\` \`PRICE\`) leaves no
+trace: the same id comes again with another quote. What is refused for its price once is refused for good, so that a delayed copy of it is no payment.
+
 A refund that is taken is listed within 5 days, under the id of its order, or under one of your own with the order's as \`orderId\`.
 
 Where the capabilities say \`depositAccounts\`, a customer gets standing instructions: whatever arrives there is an execution of yours, which the account
@@ -156,6 +161,7 @@ function operationOf(name: OperationName): JsonRecord {
   return {
     operationId: name,
     summary: SUMMARIES[name],
+    description: ruleText(name),
     parameters: [
       ...pathParameters(path),
       ...query.map(queryParameter),

@@ -6,6 +6,7 @@ import { check, parseJson, violations } from "../core/json-schema.js";
 import { withCutTexts } from "./message-fields.js";
 import { schemaProblem } from "../core/provider-schema.js";
 import type { RampMetrics } from "../core/ramp-metrics.js";
+import { type CallRule, CALLS } from "./calls.js";
 import { type CallPolicy, DEFAULT_CALL_POLICY, policiesOf } from "./call-policy.js";
 import { OPERATIONS, type OperationName, type ResponseOf, UNKNOWN_ORDER } from "./operations.js";
 import {
@@ -59,11 +60,6 @@ export function reasonOf(reply: NoAnswer): string {
   }
 }
 
-/** Overrides the time limit of a call and turns retries off. */
-export interface CallOptions {
-  readonly timeoutMs: number;
-}
-
 /** A provider that moves money, as the parts that call it see it. */
 export type Provider = Pick<HttpProvider, keyof HttpProvider>;
 
@@ -92,7 +88,8 @@ interface Call {
 export class HttpProvider {
   readonly #options: HttpProviderOptions;
   readonly #policies: ReturnType<typeof policiesOf>;
-  readonly #timeoutMs: number;
+  /** In place of the limits of calls that are tried again. */
+  readonly #timeoutMs: number | undefined;
   #lastFailure = "";
 
   constructor(options: HttpProviderOptions) {
@@ -100,7 +97,7 @@ export class HttpProvider {
     const countOpen = (change: 1 | 0 | -1): void => counted?.metrics.countOpenBreakers(counted.code, change);
     countOpen(0);
     this.#options = options;
-    this.#timeoutMs = calls.timeoutMs;
+    this.#timeoutMs = options.calls?.timeoutMs;
     this.#policies = policiesOf(calls, countOpen);
   }
 
@@ -111,8 +108,8 @@ export class HttpProvider {
   }
 
   /** Null: the provider does not offer the path. */
-  async quote(request: QuoteRequest, options?: CallOptions): Promise<ProviderReply<ProviderQuote | null>> {
-    const reply = await this.#call("quote", { body: JSON.stringify(request), ...options });
+  async quote(request: QuoteRequest): Promise<ProviderReply<ProviderQuote | null>> {
+    const reply = await this.#call("quote", { body: JSON.stringify(request) });
     return reply.kind === "answer" ? { kind: "answer", value: reply.value.quote } : reply;
   }
 
@@ -185,12 +182,13 @@ export class HttpProvider {
 
   async #call<N extends OperationName>(
     name: N,
-    overrides: Partial<Call>,
+    overrides: Partial<Omit<Call, "timeoutMs">>,
   ): Promise<ProviderReply<ResponseOf<N>>> {
-    const common = { target: OPERATIONS[name].path, timeoutMs: this.#timeoutMs };
-    const call: Call = { ...common, body: "", idempotencyKey: "", ...overrides };
-    const { retries, breaker } = this.#policies;
-    const policy = overrides.timeoutMs === undefined ? retries : breaker;
+    const { attempts, timeoutMs: limit }: CallRule = CALLS[name];
+    const timeoutMs = attempts === 1 ? limit : (this.#timeoutMs ?? limit);
+    const common = { target: OPERATIONS[name].path, timeoutMs, body: "", idempotencyKey: "" };
+    const call: Call = { ...common, ...overrides };
+    const policy = this.#policies[attempts === 1 ? "breaker" : "retries"];
     try {
       const reply = await policy.execute(() => this.#attempt(name, call));
       if (reply.kind === "unavailable") this.#lastFailure = reply.reason;

@@ -6,9 +6,6 @@ import type { Movement, ProviderQuote, Rail } from "./protocol.js";
 import type { ProviderConnection, ProviderContext } from "./provider-connections.js";
 import { reasonOf } from "./provider.js";
 
-/** A provider that is slower is left out. */
-const TIMEOUT_MS = 3_000;
-
 /** A price that a provider offers. */
 export interface Quote extends Pick<
   ProviderQuote,
@@ -142,7 +139,7 @@ async function fetchQuote(
   const about = { connection: connection.id, provider: connection.code };
   const pair = { srcCurrencyCode: src.code, destCurrencyCode: dest.code };
   const request = { ...pair, ...(srcAmount === null ? { destAmount } : { srcAmount }), countryCode, rail };
-  const reply = await connection.provider.quote(request, { timeoutMs: TIMEOUT_MS });
+  const reply = await connection.provider.quote(request);
   if (reply.kind !== "answer") {
     ramp.log.warn({ ...about, reason: reasonOf(reply) }, "no quote");
     if (reply.kind !== "invalid") return { connection, reason: "PROVIDER_UNAVAILABLE" };

@@ -6,7 +6,9 @@ import { REQUIREMENT_MOVES } from "../../../runtime/ramp/intents/requirement.js"
 import { REFUSALS } from "../../../runtime/ramp/intents/refusal.js";
 import { INTENT_MOVES, isTerminal, type IntentStatus } from "../../../runtime/ramp/intents/intent.js";
 import { RAMP_ERRORS } from "../../../runtime/ramp/core/ramp-errors.js";
-import { OPERATIONS } from "../../../runtime/ramp/providers/operations.js";
+import { DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
+import { CALLS } from "../../../runtime/ramp/providers/calls.js";
+import { type OperationName, OPERATIONS } from "../../../runtime/ramp/providers/operations.js";
 import { UNAVAILABLE_REASONS } from "../../../runtime/ramp/providers/quotes.js";
 import * as protocol from "../../../runtime/ramp/providers/protocol.js";
 import * as depositMessages from "../../../runtime/ramp/providers/deposit-messages.js";
@@ -173,6 +175,33 @@ it("fields of the provider protocol", () => {
   const expected = MESSAGES.flatMap(([name, schema]) => fieldsOf(name, schema));
   const rows = rowsOf(PROTOCOL, "Messages").map(([field, ...cells]) => [plain(field), ...cells]);
   expect(rows.sort()).toEqual(expected.sort());
+});
+
+it("time limits, attempts and occasions of the calls of the provider protocol", () => {
+  expect(Object.keys(CALLS).sort()).toEqual(Object.keys(OPERATIONS).sort());
+  const expected = Object.entries(OPERATIONS).map(([name, { method, path, ...more }]) => {
+    const { timeoutMs, attempts, when } = CALLS[name as OperationName];
+    const query = "query" in more ? `?${more.query.join("&")}` : "";
+    return [`${method} ${path}${query}`, `${String(timeoutMs / 1_000)} s`, String(attempts), when];
+  });
+  const rows = rowsOf(PROTOCOL, "Timing").map(([call, within, attempts, when]) => [
+    plain(call),
+    within,
+    attempts,
+    when,
+  ]);
+  expect(rows).toEqual(expected);
+});
+
+it("occasions of calls have the times of the policy", () => {
+  const { compliancePollMs, executionPollMs, firstBackoffMs, maxBackoffMs, maxPollMs, followUpMs } =
+    DEFAULT_POLLING_POLICY;
+  expect([compliancePollMs, executionPollMs, firstBackoffMs, maxBackoffMs, maxPollMs]).toEqual([
+    ...[60_000, 15_000, 1_000, 60_000, 600_000],
+  ]);
+  expect(followUpMs / 86_400_000).toBe(60);
+  expect(CALLS.onboarding.when).toContain("after a minute, then at a quarter");
+  expect(CALLS.execution.when).toMatch(/first after 15 s; for 60 days/);
 });
 
 it("operations of the provider protocol", () => {
