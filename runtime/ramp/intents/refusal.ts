@@ -1,4 +1,3 @@
-import type { RefusedReply } from "../providers/provider.js";
 import { type Refusal, type RefusalReason } from "../providers/refusal-reasons.js";
 
 /**
@@ -39,13 +38,6 @@ export const REFUSALS = {
 } as const satisfies Readonly<
   Record<RefusalReason, { readonly when: string; readonly then: string; readonly words: string }>
 >;
-
-/** Error codes of providers that say no `reason` and mean the price. */
-const PRICE_ERRORS: ReadonlySet<string> = new Set(["QUOTE_EXPIRED", "QUOTE_USED"]);
-
-export function refusalOf({ code, message, reason }: RefusedReply): Refusal {
-  return { reason: reason ?? (PRICE_ERRORS.has(code) ? "PRICE" : "IDENTITY"), message };
-}
 
 /** What the customer reads of it. */
 export function wordsOf(refusal: Refusal | null): string {

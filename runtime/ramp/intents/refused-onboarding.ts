@@ -6,7 +6,8 @@ import { fetchHeldPrice } from "../providers/quotes.js";
 import { nextCandidate } from "./choose-provider.js";
 import type { Intent } from "./intent.js";
 import type { IntentContext } from "./lease.js";
-import { refusalOf, REFUSALS } from "./refusal.js";
+import { refusalOf } from "../providers/refusal-reasons.js";
+import { REFUSALS } from "./refusal.js";
 import { applyPrice, orderAt, takeUnpriced } from "./new-price.js";
 import { moveIntent, recordIntentRefusal } from "./transitions.js";
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sendRequest } from "@routewright/runtime/internal/core/http/outbound-http.js";
 import { HttpProvider, type ProviderReply, reasonOf } from "./provider.js";
 import type { Capabilities, Execution, Movement, Pair, QuoteRequest, Refund } from "./protocol.js";
+import { refusalOf } from "./refusal-reasons.js";
 import { REQUEST_HEADERS } from "./signature.js";
 
 export interface ProviderUnderTest {
@@ -126,9 +127,11 @@ class ProtocolRun {
   async #orders({ refunds, refundCancels, rails }: Capabilities, pair: Pair): Promise<void> {
     const account = rails.find(({ code }) => code === pair.rail);
     const intentId = randomUUID();
+    const usual = movementOf(pair, account === undefined ? {} : account.properties);
+    const quoteId = await this.#heldQuote(pair);
     const common = {
       customerReference: randomUUID(),
-      movement: movementOf(pair, account === undefined ? {} : account.properties),
+      movement: quoteId === undefined ? usual : { ...usual, quoteId },
       callbackUrl: "http://127.0.0.1:9/",
     };
     const order = JSON.stringify({ id: intentId, wallets: [], ...common });
@@ -140,10 +143,50 @@ class ProtocolRun {
     const codes = first.requirements.map(({ code }) => code);
     const doubled = codes.find((code, at) => codes.indexOf(code) < at);
     this.#check("its list has each check once", doubled !== undefined && `${doubled} is listed twice`);
+    const { priceExpiresAt } = first;
+    const isOver = priceExpiresAt !== undefined && Date.parse(priceExpiresAt) <= Date.now();
+    this.#check("an accepted price is held", isOver && `it has ended at ${priceExpiresAt}`);
     await this.#approve(intentId);
+    if (quoteId !== undefined) await this.#otherPrices(pair, common);
     const paid = await this.#executions(intentId, common);
     if (refunds === true && paid !== null)
       await this.#refund(paid, common.movement.srcAmount, refundCancels === true);
+  }
+
+  /** The quote of a price that the provider holds; undefined: it holds none. */
+  async #heldQuote(pair: Pair): Promise<string | undefined> {
+    const { srcCurrencyCode, destCurrencyCode, rail, countries } = pair;
+    const path = { srcCurrencyCode, destCurrencyCode, rail, countryCode: countries[0] ?? null };
+    const reply = await this.#provider.quote({ ...path, srcAmount: amountOf(pair) });
+    const { quoteId, expiresAt, hasIndicativePrice } = this.#require("quote of an order", reply) ?? {
+      hasIndicativePrice: true,
+    };
+    if (quoteId === undefined) return undefined;
+    const isHeld = !hasIndicativePrice && Date.parse(expiresAt ?? "") > Date.now();
+    const said = `hasIndicativePrice is ${String(hasIndicativePrice)}, expiresAt ${expiresAt ?? "missing"}`;
+    this.#check("a quote with a quoteId is held until its expiresAt", !isHeld && said);
+    return quoteId;
+  }
+
+  /** Orders at quotes that are not held: refused without a trace, and taken at a newer quote. */
+  async #otherPrices(pair: Pair, common: OrderParts): Promise<void> {
+    const unknown = { ...common, movement: { ...common.movement, quoteId: `none-${randomUUID()}` } };
+    const [onboardingId, id] = [randomUUID(), randomUUID()];
+    const onboarding = (parts: OrderParts): string =>
+      JSON.stringify({ id: onboardingId, wallets: [], ...parts });
+    const execution = (parts: OrderParts): string => JSON.stringify({ id, onboardingId, ...parts });
+    const early = await this.#provider.startOnboarding(onboardingId, onboarding(unknown));
+    this.#check("an onboarding at a quote that is not held is refused for its price", notForPrice(early));
+    const again = await this.#provider.startOnboarding(onboardingId, onboarding(common), 2);
+    this.#require("the same onboarding at one that is", again);
+    await this.#approve(onboardingId);
+    const late = await this.#provider.execute(id, execution(unknown));
+    this.#check("an execution at a quote that is not held is refused for its price", notForPrice(late));
+    const found = await this.#provider.execution(id);
+    this.#check("it leaves no trace: 404 UNKNOWN_ORDER", isOther(found, "unknown"));
+    const quoteId = (await this.#heldQuote(pair)) ?? "";
+    const newer = { ...common, movement: { ...common.movement, quoteId } };
+    this.#require("it is taken at a newer quote", await this.#provider.execute(id, execution(newer), 2));
   }
 
   /** Fills in the form of the requirements, as the sandbox's customers do. */
@@ -167,10 +210,7 @@ class ProtocolRun {
   }
 
   /** The id of the paid execution; null when it is not paid. */
-  async #executions(
-    onboardingId: string,
-    common: { readonly movement: Movement; readonly customerReference: string; readonly callbackUrl: string },
-  ): Promise<string | null> {
+  async #executions(onboardingId: string, common: OrderParts): Promise<string | null> {
     const order = (id: string, movement = common.movement): string =>
       JSON.stringify({ id, onboardingId, ...common, movement });
     const never = randomUUID();
@@ -183,7 +223,11 @@ class ProtocolRun {
       isCarriedOut && isOther(late, "refused"),
     );
     const id = randomUUID();
-    const first = this.#require("execution", await this.#provider.execute(id, order(id)));
+    const copies = [this.#provider.execute(id, order(id)), this.#provider.execute(id, order(id))] as const;
+    const [one, copy] = await Promise.all(copies);
+    const first = this.#require("execution", one);
+    const isOne = copy.kind !== "answer" || copy.value.reference === first.reference;
+    this.#check("two copies at once are one order", !isOne && "they have two references");
     const repeated = this.#require("a repeated execution", await this.#provider.execute(id, order(id)));
     const isSame = first.id === id && repeated.reference === first.reference;
     this.#check("it is the same", !isSame && repeated.reference);
@@ -230,6 +274,19 @@ class ProtocolRun {
       late.kind !== "refused" && !(late.kind === "answer" && (late.value.refunds ?? []).every(isCancelled));
     this.#check("a refund that comes after its cancel is not made", isMade && describe(late));
   }
+}
+
+/** What orders of onboarding and execution have in common. */
+interface OrderParts {
+  readonly movement: Movement;
+  readonly customerReference: string;
+  readonly callbackUrl: string;
+}
+
+function notForPrice(reply: ProviderReply<unknown>): string | false {
+  if (reply.kind !== "refused") return describe(reply);
+  const { reason } = refusalOf(reply);
+  return reason !== "PRICE" && `the reason is ${reason}`;
 }
 
 function isCancelled({ status }: Refund): boolean {

@@ -9,3 +9,18 @@ export interface Refusal {
   /** The provider's words. */
   readonly message: string;
 }
+
+/** Error codes of providers that say no `reason` and mean the price. */
+const PRICE_ERRORS: ReadonlySet<string> = new Set(["QUOTE_EXPIRED", "QUOTE_USED"]);
+
+export function refusalOf({
+  code,
+  message,
+  reason,
+}: {
+  readonly code: string;
+  readonly message: string;
+  readonly reason?: RefusalReason;
+}): Refusal {
+  return { reason: reason ?? (PRICE_ERRORS.has(code) ? "PRICE" : "IDENTITY"), message };
+}

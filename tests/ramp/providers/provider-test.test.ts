@@ -18,6 +18,9 @@ it.each(SANDBOX_PROVIDERS)(
     expect(out, error).not.toContain("FAIL");
     expect(out).toContain("ok    it has the destAmount that was requested");
     expect(out).toContain("a full refund is REFUNDED");
+    expect(out).toContain("two copies at once are one order");
+    // North holds no prices.
+    expect(out.includes("ok    it is taken at a newer quote")).toBe(path.includes("south"));
     expect(exit).toBe(0);
   },
 );
@@ -53,6 +56,32 @@ it("a provider that says it quotes for destAmount and does not fails", async () 
   expect(exit).toBe(1);
   expect(out).toContain("ok    it has the destAmount that was requested");
   expect(out).toContain("FAIL  it says what the source sends (srcAmount): there is none");
+});
+
+it("a provider that takes orders at prices that it does not hold fails, each by name", async () => {
+  const capabilities = { ...CARD_CAPABILITIES, sandbox: true };
+  const provider = await ownCardProvider({ capabilities, holdMs: 60_000 });
+  provider.onboarding = { priceExpiresAt: "2020-01-01T00:00:00Z" };
+  const { exit, out } = await routewright(
+    ...["provider", "test", "--url", provider.url, "--key-id", "key", "--secret", "secret"],
+  );
+  expect(exit).toBe(1);
+  for (const failure of [
+    "FAIL  an accepted price is held: it has ended at 2020-01-01T00:00:00Z",
+    "FAIL  an onboarding at a quote that is not held is refused for its price: it was answered",
+    "FAIL  an execution at a quote that is not held is refused for its price: it was answered",
+    "FAIL  it leaves no trace: 404 UNKNOWN_ORDER: it was answered",
+  ])
+    expect(out).toContain(failure);
+});
+
+it("a provider that holds a price without an end fails", async () => {
+  const capabilities = { ...CARD_CAPABILITIES, sandbox: true };
+  const provider = await ownCardProvider({ capabilities, offer: { quoteId: "held" } });
+  const { out } = await routewright(
+    ...["provider", "test", "--url", provider.url, "--key-id", "key", "--secret", "secret"],
+  );
+  expect(out).toContain("FAIL  a quote with a quoteId is held until its expiresAt");
 });
 
 it("a provider that checks no signatures and knows every order fails, each failure by name", async () => {
