@@ -198,6 +198,7 @@ const EXPIRED = [
       WHERE d.project_id = events.project_id AND d.event_id = events.id)`,
   },
   { table: "provider_answers", where: "last_at < now() - make_interval(days => $2)" },
+  { table: "travel_rules", where: "created_at < now() - make_interval(days => $2)" },
 ] as const;
 
 /** A clock that jumped makes rows look old: none is deleted while `routewright ramp doctor` shows the jump. */

@@ -117,6 +117,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
       "new-prices",
       "refunds",
       "refusals",
+      "travel-rule",
     ),
     ...within("ramp/operator", "operators"),
     ...within("ramp/sandbox", "magic-amounts"),

@@ -102,6 +102,7 @@ const RARE: ReadonlySet<string> = new Set([
   "attention",
   "quoteId",
   "deposit",
+  "travelRule",
   "externalAccountId",
   "refunds",
   "reason",

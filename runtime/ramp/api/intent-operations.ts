@@ -12,6 +12,8 @@ import {
   type RampError,
   rampError,
 } from "../core/ramp-errors.js";
+import { storeTravelRule } from "../intents/travel-rules.js";
+import { travelRuleProblems } from "../providers/travel-rule.js";
 import { useQuote } from "../providers/held-quotes.js";
 import { applyPrice, isWorse } from "../intents/new-price.js";
 import { isPayable, isPriceHeld, type Terms, termsOf } from "../intents/payment.js";
@@ -35,6 +37,8 @@ export function intentCreation(call: CustomerRequest<CreateIntentBody>): Idempot
     async prepare(isReplay) {
       const metadata = readMetadata(call.text);
       if (isRampError(metadata)) return metadata;
+      const wrong = travelRuleProblems(body.travelRule, "/travelRule", ramp.now());
+      if (wrong.length > 0) return rampError("INVALID_REQUEST", { details: wrong });
       const error = await checkRedirectOrigins(ramp, caller.projectId, body);
       if (error) return error;
       const sides = await readSides(ramp, caller, body);
@@ -50,7 +54,9 @@ export function intentCreation(call: CustomerRequest<CreateIntentBody>): Idempot
         const { quoteId } = intent.price ?? {};
         const error = quoteId === undefined ? null : await useQuote(tx, quoteId, intent.id);
         if (error) return error;
-        begun = await recordIntent(tx, intent, ramp.polling);
+        const recorded = await recordIntent(tx, intent, ramp.polling);
+        const { travelRule } = body;
+        begun = travelRule ? storeTravelRule(tx, ramp.vault, recorded, travelRule) : recorded;
         return null;
       };
       return { resourceId: intent.id, begin };

@@ -15,6 +15,7 @@ import {
 import { INTENT_STATUSES } from "../intents/intent.js";
 import { EVENT_TYPES } from "../webhooks/events.js";
 import { Rail } from "../providers/protocol.js";
+import { TravelRule } from "../providers/travel-rule.js";
 import { type JsonText, memberText, storedLength } from "../core/exact-json.js";
 import { errorAt, type RampError } from "../core/ramp-errors.js";
 
@@ -104,6 +105,7 @@ export const CreateIntentBody = record(
           "How much less the destination may receive where the price has to be renewed, in percent.",
       }),
     ),
+    travelRule: TravelRule,
     metadata: Json(50, "Your own data; returned with the intent."),
   },
   {

@@ -213,14 +213,22 @@ export const SupportedPairView = openRecord({
   offers: described(
     "What each provider moves, by rail.",
     listOf(
-      openRecord({
-        providerId: Uuid,
-        providerCode: ProviderCode,
-        rail: text,
-        countries: listOf(described("ISO 3166-1 alpha-2.", text)),
-        minimum: described("Least amount of `from`.", text),
-        maximum: described("Largest amount of `from`.", text),
-      }),
+      openRecord(
+        {
+          providerId: Uuid,
+          providerCode: ProviderCode,
+          rail: text,
+          countries: listOf(described("ISO 3166-1 alpha-2.", text)),
+          minimum: described("Least amount of `from`.", text),
+          maximum: described("Largest amount of `from`.", text),
+        },
+        {
+          travelRuleFrom: described(
+            "Amount of `from` from which the provider needs originator and beneficiary.",
+            text,
+          ),
+        },
+      ),
     ),
   ),
 });

@@ -21,7 +21,7 @@ function vaultKey(master: Buffer): VaultKey {
 
 /** What a value is sealed for: the kind of secret, and the ids of what it belongs to. */
 type Purpose =
-  `${"signing-key" | "provider" | "webhook" | "answer" | "provider-answer" | "wallet-rpc"}:${string}`;
+  `${"signing-key" | "provider" | "webhook" | "answer" | "provider-answer" | "wallet-rpc" | "travel-rule"}:${string}`;
 
 function derived(master: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync("sha256", master, "routewright-ramp", purpose, 32));
@@ -133,6 +133,11 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     table: "provider_answers",
     column: "answer",
     purpose: "'provider-answer:' || t.project_id || ':' || t.intent_id",
+  },
+  {
+    table: "travel_rules",
+    column: "content",
+    purpose: "'travel-rule:' || t.project_id || ':' || t.intent_id",
   },
   { table: "projects", column: "wallet_rpc", purpose: "'wallet-rpc:' || t.id" },
 ];

@@ -25,6 +25,7 @@ const RIGHTS: readonly (readonly [table: string, rights: readonly Right[], colum
   ["quotes", WRITES],
   ["external_accounts", WRITES],
   ["deposit_accounts", WRITES],
+  ["travel_rules", WRITES],
   ["intents", WRITES],
   ["requirements", WRITES],
   ["transactions", WRITES],

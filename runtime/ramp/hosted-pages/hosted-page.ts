@@ -4,6 +4,7 @@ import { exitOf, type Stage, stageOf, versionOf } from "./stage.js";
 import { page, pageHeaders, problemPage } from "./layout.js";
 import { type OpenedPage, openLink } from "./link.js";
 import { viewOf } from "./page-views.js";
+import { TRAVEL_RULE_FORM, travelRuleOf } from "../providers/travel-rule.js";
 import { isRampError, type RampResponse } from "../core/ramp-errors.js";
 import { changeIntent } from "../intents/process-intent.js";
 import type { Intent } from "../intents/intent.js";
@@ -90,7 +91,10 @@ async function submit(
   if (errors.size > 0) return again(422, errors);
   const { id, connectionId } = intent;
   const { provider } = await ramp.providers.get(intent);
-  const reply = await provider.submit(id, code, { fields: values });
+  const isOwnForm = form === TRAVEL_RULE_FORM;
+  const reply = await provider.submit(id, code, {
+    fields: isOwnForm ? travelRuleOf(values, accountsOf(intent)) : values,
+  });
   switch (reply.kind) {
     case "answer":
       // Recorded at once: a look-up of another process, begun before, would leave the customer at a form that was submitted.
@@ -109,6 +113,16 @@ async function submit(
       return again(503, new Map([["", unreachable(intent)]]));
     }
   }
+}
+
+/** What identifies both accounts, where it is known. */
+function accountsOf({ src, dest }: Intent) {
+  const [from, to] = [src.details, dest.details].map((details) =>
+    ["address", "iban", "accountNumber", "key"]
+      .map((name) => details[name])
+      .find((value) => typeof value === "string"),
+  );
+  return { src: from ?? null, dest: to ?? null };
 }
 
 function redirect(location: string): RampResponse {

@@ -7,6 +7,7 @@ import {
   type NewPrice,
   type Transaction,
 } from "../intents/intent.js";
+import { TRAVEL_RULE, TRAVEL_RULE_FORM } from "../providers/travel-rule.js";
 import type { Refusal } from "../providers/refusal-reasons.js";
 import { isMet, type Requirement } from "../intents/requirement.js";
 
@@ -79,12 +80,19 @@ function refusalStage({ refusal }: Intent): Stage {
   return refusal === null ? { kind: "waiting", for: "provider" } : { kind: "refused", refusal };
 }
 
-function complianceStage({ requirements }: Intent): Stage {
-  for (const requirement of requirements) {
+function complianceStage(intent: Intent): Stage {
+  for (const given of intent.requirements) {
+    const requirement = withOwnForm(intent, given);
     if (isElsewhere(requirement)) return { kind: "elsewhere", requirement };
     if (hasForm(requirement)) return { kind: "form", requirement };
   }
   return { kind: "waiting", for: "check" };
+}
+
+/** The form of originator and beneficiary is the ramp's, unless what was given with the intent is on its way. */
+function withOwnForm({ hasTravelRule }: Intent, requirement: Requirement): Requirement {
+  const isOwn = requirement.code === TRAVEL_RULE && requirement.form === null && requirement.url === null;
+  return isOwn && !hasTravelRule ? { ...requirement, form: TRAVEL_RULE_FORM } : requirement;
 }
 
 /** Whether there is something to do on a page of the provider's own, which the customer can have left in between. */

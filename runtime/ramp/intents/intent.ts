@@ -4,6 +4,7 @@ import type { AccountSide } from "../accounts/account-details.js";
 import type { ProjectId } from "../database/id.js";
 import type { Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
 import type { DepositReturn } from "../providers/deposit-messages.js";
+import { TRAVEL_RULE } from "../providers/travel-rule.js";
 import type { Price } from "../providers/quotes.js";
 import type { Refusal, RefusalReason } from "../providers/refusal-reasons.js";
 import { REFUSALS } from "./refusal.js";
@@ -131,6 +132,8 @@ export interface Intent {
   readonly depositReference: string | null;
   /** Why the payment goes back to its sender; null: it is carried out. */
   readonly returnReason: DepositReturn | null;
+  /** Whether originator and beneficiary are stored, and still to be sent (travel-rules.ts). */
+  readonly hasTravelRule: boolean;
   /** Whether the provider moves no real money. */
   readonly sandbox: boolean;
   /** The bytes of the onboarding order; null once the customer's data is deleted. */
@@ -221,6 +224,8 @@ export function awaitsCompliance(status: IntentStatus): boolean {
 export type Step =
   | "startOnboarding"
   | "checkOnboarding"
+  /** The provider asks for originator and beneficiary, which are stored. */
+  | "sendTravelRule"
   /** The order was refused for its price: take or offer another one. */
   | "renewPrice"
   /** It was refused for good: send it to the next candidate. */
@@ -251,6 +256,7 @@ export function nextStep(intent: Intent, progress: Progress): Step {
     case "PENDING":
     case "COMPLIANCE_IN_PROGRESS":
       if (isOver(intent)) return "end";
+      if (isTravelRuleDue(intent)) return "sendTravelRule";
       if (progress === "answered") return "wait";
       return intent.status === "PENDING" ? onboardingStep(intent) : "checkOnboarding";
     case "COMPLIANCE_APPROVED":
@@ -272,6 +278,13 @@ export function nextStep(intent: Intent, progress: Progress): Step {
         (intent.transaction === null || progress === "answered" ? "wait" : "checkExecution")
       );
   }
+}
+
+/** Whether the provider asks for what is stored. */
+function isTravelRuleDue({ hasTravelRule, requirements }: Intent): boolean {
+  return (
+    hasTravelRule && requirements.some(({ code, status }) => code === TRAVEL_RULE && status === "PENDING")
+  );
 }
 
 function onboardingStep(intent: Intent): Step {

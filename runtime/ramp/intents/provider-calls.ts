@@ -1,5 +1,8 @@
 import { failpoint } from "../core/failpoints.js";
-import type { Execution } from "../providers/protocol.js";
+import type { IntentContext } from "./lease.js";
+import type { Execution, Onboarding } from "../providers/protocol.js";
+import { TRAVEL_RULE } from "../providers/travel-rule.js";
+import { readTravelRule } from "./travel-rules.js";
 import { type NoAnswer, type ProviderReply, reasonOf } from "../providers/provider.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
 import type { Intent } from "./intent.js";
@@ -16,6 +19,18 @@ export async function startOnboarding(
   await failpoint("onboarding.answered");
   if (reply.kind === "answer") return reply;
   return confirmed(reply, await provider.onboarding(id));
+}
+
+/** What is stored when it is sent. Deleted meanwhile, nothing is sent, and the customer is asked. */
+export async function sendTravelRule(
+  intent: Intent,
+  { provider }: ProviderConnection,
+  { database, vault }: IntentContext,
+): Promise<ProviderReply<Onboarding>> {
+  const fields = await database.inProject(intent.projectId, (tx) => readTravelRule(tx, vault, intent));
+  return fields === null
+    ? provider.onboarding(intent.id)
+    : provider.submit(intent.id, TRAVEL_RULE, { fields });
 }
 
 export async function execute({ transaction }: Intent, { provider }: ProviderConnection) {

@@ -8,6 +8,7 @@ import {
   executionId,
   orderedRefund,
   refund,
+  sendTravelRule,
   startOnboarding,
   transactionId,
   withdraw,
@@ -31,6 +32,7 @@ import {
   renewedPrice,
 } from "./refused-onboarding.js";
 import { clearRefusal } from "./transitions.js";
+import { recordSent } from "./travel-rules.js";
 import { type AttentionReason, type Intent, isTerminal, type Progress, type Step } from "./intent.js";
 
 /** The result of a step, ready to be recorded. */
@@ -70,11 +72,11 @@ type PerformStep = (call: ProviderCall) => Promise<StepOutcome>;
 
 /** A step that calls the provider, and makes its outcome of the reply. */
 function step<T>(
-  send: (intent: Intent, connection: ProviderConnection) => Promise<ProviderReply<T>>,
+  send: (intent: Intent, connection: ProviderConnection, ramp: IntentContext) => Promise<ProviderReply<T>>,
   outcomeOf: (call: ProviderCall, reply: ProviderReply<T>) => StepOutcome | Promise<StepOutcome>,
 ): PerformStep {
   return async (call) => {
-    const reply = await send(call.intent, call.connection);
+    const reply = await send(call.intent, call.connection, call.ramp);
     return { ...(await outcomeOf(call, reply)), answer: { operation: call.step, reply } };
   };
 }
@@ -82,6 +84,7 @@ function step<T>(
 const STEPS: Readonly<Record<ProviderStep, PerformStep>> = {
   startOnboarding: step(startOnboarding, onboardingOutcome),
   checkOnboarding: step(({ id }, { provider }) => provider.onboarding(id), onboardingOutcome),
+  sendTravelRule: step(sendTravelRule, travelRuleOutcome),
   renewPrice: (call) => reordered(renewedPrice(call.ramp, call.connection, call.intent)),
   chooseNext: (call) => reordered(nextOrder(call.ramp, call.intent)),
   makePayment: paymentOutcome,
@@ -125,6 +128,14 @@ function onboardingOutcome(call: ProviderCall, reply: ProviderReply<Onboarding>)
   if (reply.kind !== "answer") return unanswered(call, reply);
   if (reply.value.id !== call.intent.id) return otherOrder(call);
   return answered((tx, current) => applyOnboarding(tx, clearRefusal(tx, current), reply.value));
+}
+
+/** One that the provider refuses is asked of the customer. */
+function travelRuleOutcome(call: ProviderCall, reply: ProviderReply<Onboarding>): StepOutcome {
+  if (reply.kind === "refused") return answered(recordSent);
+  if (reply.kind !== "answer") return unanswered(call, reply);
+  if (reply.value.id !== call.intent.id) return otherOrder(call);
+  return answered((tx, current) => applyOnboarding(tx, recordSent(tx, current), reply.value));
 }
 
 /** A refusal is an answer: what waits for a price, or for the end of a maintenance, needs no operator. */

@@ -15,7 +15,6 @@ import {
   Id,
   Code,
   Decimal,
-  ErrorCode,
   Text,
   CountryCode,
   Json,
@@ -27,8 +26,7 @@ import {
 } from "./message-fields.js";
 import { OccurredAt, Refund } from "./refund-messages.js";
 
-import { REFUSAL_REASONS } from "./refusal-reasons.js";
-
+export { Callback, ProviderError } from "./report-messages.js";
 export { Refund, RefundOrder } from "./refund-messages.js";
 
 /**
@@ -56,14 +54,21 @@ export const RailDescription = openRecord({
 });
 export type RailDescription = ValueOf<typeof RailDescription>;
 
-export const Pair = openRecord({
-  srcCurrencyCode: Code("source currency"),
-  destCurrencyCode: Code("destination currency"),
-  rail: Rail,
-  countries: described("ISO 3166-1 alpha-2 codes", listOf(CountryCode)),
-  minSrcAmount: Decimal("smallest amount of the source currency"),
-  maxSrcAmount: Decimal("largest amount of the source currency"),
-});
+export const Pair = openRecord(
+  {
+    srcCurrencyCode: Code("source currency"),
+    destCurrencyCode: Code("destination currency"),
+    rail: Rail,
+    countries: described("ISO 3166-1 alpha-2 codes", listOf(CountryCode)),
+    minSrcAmount: Decimal("smallest amount of the source currency"),
+    maxSrcAmount: Decimal("largest amount of the source currency"),
+  },
+  {
+    travelRuleFrom: Decimal(
+      "amount of the source currency from which onboardings list the check `TRAVEL_RULE`",
+    ),
+  },
+);
 export type Pair = ValueOf<typeof Pair>;
 
 export const Capabilities = openRecord(
@@ -313,23 +318,3 @@ export const Execution = openRecord(
   },
 );
 export type Execution = ValueOf<typeof Execution>;
-
-/** A hint: the state is fetched again, so neither order nor number of callbacks matters. */
-export const Callback = openRecord({
-  type: statuses(["onboarding.updated", "execution.updated"], "what has changed"),
-  onboardingId: textOf({ format: "uuid", description: "id of the intent, or of the deposit account" }),
-});
-export type Callback = ValueOf<typeof Callback>;
-
-export const ProviderError = openRecord(
-  {
-    error: ErrorCode("code of the error; `UNKNOWN_ORDER`: there is no order of this id"),
-    message: Text("for the log, and the failure reason of a refused order"),
-  },
-  {
-    reason: statuses(
-      REFUSAL_REASONS,
-      "why an onboarding is refused, or an execution for its price; without it: `PRICE` for `QUOTE_EXPIRED` and `QUOTE_USED`, else `IDENTITY`",
-    ),
-  },
-);

@@ -8,6 +8,8 @@ import type {
   Submission,
 } from "../providers/protocol.js";
 import type { RefusalReason } from "../providers/refusal-reasons.js";
+import { check } from "../core/json-schema.js";
+import { TRAVEL_RULE, TravelRule } from "../providers/travel-rule.js";
 import { type HeldQuotes, QUOTE_EXPIRED } from "./held-quotes.js";
 import { namesReceiver } from "./profiles.js";
 import {
@@ -22,6 +24,8 @@ import {
 interface StoredOnboarding {
   readonly order: OnboardingOrder;
   requirement: ProviderRequirement;
+  /** Of an amount from which originator and beneficiary are asked for. */
+  travelRule: ProviderRequirement | null;
   /** How often its list has the check. */
   listed: 0 | 1 | 2;
   /** Whether its list says that more may follow. */
@@ -95,15 +99,26 @@ export class Onboardings {
     };
     const isLater = onboarding === "later";
     const listed = isLater ? 0 : onboarding === "twice" ? 2 : 1;
+    const travelRule = this.#needsTravelRule(order) ? ASKED : null;
     const now = this.#state.clock.now().getTime();
     const isKept = order.movement.quoteId === undefined || keepMs === null;
     const priceEnd = isKept ? null : new Date(now + keepMs);
-    const made: StoredOnboarding = { order, requirement, listed, isOpen: isLater, priceEnd };
+    const made: StoredOnboarding = { order, requirement, travelRule, listed, isOpen: isLater, priceEnd };
     this.#stored.set(order.id, made);
     if (!isKnown && isDecision(onboarding)) this.#state.later(() => this.#decide(made, onboarding));
     if (isLater) this.#state.later(() => this.#list(made, 1));
     if (onboarding === "withdraw") this.#state.later(() => this.#list(made, 0));
     return onboardingOf(made);
+  }
+
+  #needsTravelRule({ movement: { src, dest, rail, srcAmount } }: OnboardingOrder): boolean {
+    const pair = this.#state.profile.capabilities.pairs.find(
+      (offered) =>
+        offered.srcCurrencyCode === src.currencyCode &&
+        offered.destCurrencyCode === dest.currencyCode &&
+        offered.rail === rail,
+    );
+    return pair?.travelRuleFrom !== undefined && new Big(srcAmount).gte(pair.travelRuleFrom);
   }
 
   /** What passes is refused once. */
@@ -130,7 +145,8 @@ export class Onboardings {
   completed(id: string): OnboardingOrder | null {
     const stored = this.#stored.get(id);
     const isMet = stored?.requirement.status === "COMPLETED" || stored?.listed === 0;
-    return isMet && !stored.isOpen ? stored.order : null;
+    const isNamed = stored?.travelRule == null || stored.travelRule.status === "COMPLETED";
+    return isMet && isNamed && !stored.isOpen ? stored.order : null;
   }
 
   /** What is wrong with the quote of an execution: the accepted one holds, another one has to be held still. */
@@ -141,8 +157,16 @@ export class Onboardings {
     return this.#quotes.problem(movement, !isAccepted);
   }
 
-  submit({ fields: { decision } }: Submission, id: string, code: string): Onboarding | Rejection {
+  submit({ fields }: Submission, id: string, code: string): Onboarding | Rejection {
     const stored = this.#stored.get(id);
+    if (stored?.travelRule && code === TRAVEL_RULE) {
+      if (!check(TravelRule, fields))
+        return refused("INVALID_FIELDS", "The fields are not those of IVMS101.2023.");
+      stored.travelRule = { ...stored.travelRule, status: "COMPLETED" };
+      this.#notify(stored);
+      return onboardingOf(stored);
+    }
+    const { decision } = fields;
     if (!stored || stored.requirement.code !== code) return UNKNOWN;
     if (!isDecision(decision))
       return refused("INVALID_FIELDS", "`decision` must be approve, reject or more.");
@@ -187,6 +211,14 @@ export class Onboardings {
   }
 }
 
+const ASKED: ProviderRequirement = {
+  code: TRAVEL_RULE,
+  title: "Sender and receiver",
+  status: "PENDING",
+  failureReason: null,
+  form: null,
+};
+
 const MESSAGES: Readonly<Record<RefusalReason, string>> = {
   IDENTITY: "The provider does not serve this customer.",
   PRICE: "The quote has expired.",
@@ -203,13 +235,24 @@ const OUTCOMES: Readonly<Record<Decision, Pick<ProviderRequirement, "status" | "
 };
 
 /** What is not to be met shows neither form nor page. */
-function onboardingOf({ order, requirement, listed, isOpen, priceEnd }: StoredOnboarding): Onboarding {
+function onboardingOf({
+  order,
+  requirement,
+  travelRule,
+  listed,
+  isOpen,
+  priceEnd,
+}: StoredOnboarding): Onboarding {
   const { url, ...rest } = requirement;
   const isAsked = requirement.status === "PENDING";
   const shown = isAsked ? { ...rest, ...(url !== undefined && { url }) } : { ...rest, form: null };
   // In front of the check as it is: as one that is complete.
   const again: ProviderRequirement = { ...shown, status: "COMPLETED", failureReason: null, form: null };
-  const requirements = [...(listed === 2 ? [again] : []), ...(listed === 0 ? [] : [shown])];
+  const requirements = [
+    ...(listed === 2 ? [again] : []),
+    ...(listed === 0 ? [] : [shown]),
+    ...(travelRule ? [travelRule] : []),
+  ];
   const held = priceEnd === null ? {} : { priceExpiresAt: priceEnd.toISOString() };
   return { id: order.id, requirements, ...(isOpen && { complete: false }), ...held };
 }

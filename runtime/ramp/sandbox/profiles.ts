@@ -193,7 +193,7 @@ interface Lane {
 function pairsOf(lanes: readonly Lane[], min: string, max: string): Pair[] {
   return lanes.flatMap(({ fiat, rail, countries, tokens }) =>
     tokens.flatMap((token) => {
-      const common = { rail, countries, minSrcAmount: min, maxSrcAmount: max };
+      const common = { rail, countries, minSrcAmount: min, maxSrcAmount: max, travelRuleFrom: "1000" };
       return [
         { srcCurrencyCode: fiat, destCurrencyCode: token, ...common },
         { srcCurrencyCode: token, destCurrencyCode: fiat, ...common },
@@ -211,7 +211,10 @@ const COMMON = {
   refundCancels: true,
   destAmounts: true,
   depositAccounts: true,
-  requirements: [{ code: "KYC_VERIFICATION", title: "Identity check" }],
+  requirements: [
+    { code: "KYC_VERIFICATION", title: "Identity check" },
+    { code: "TRAVEL_RULE", title: "Sender and receiver" },
+  ],
 };
 
 export const PROFILES: readonly Profile[] = [

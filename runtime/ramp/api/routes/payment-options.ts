@@ -66,7 +66,15 @@ function offersOf(
   const { decimals } = pair.src;
   return connections.flatMap(({ id, code, capabilities: { pairs, rails } }) =>
     pairs.flatMap(
-      ({ srcCurrencyCode, destCurrencyCode, rail, countries: named, minSrcAmount, maxSrcAmount }) => {
+      ({
+        srcCurrencyCode,
+        destCurrencyCode,
+        rail,
+        countries: named,
+        minSrcAmount,
+        maxSrcAmount,
+        travelRuleFrom,
+      }) => {
         const countries = named.filter((country) => !isRampError(readCountry(country, "")));
         const [least, most] = [new Big(minSrcAmount), new Big(maxSrcAmount)];
         const isOffered =
@@ -80,6 +88,9 @@ function offersOf(
         const limits = {
           minimum: least.toFixed(decimals, Big.roundUp),
           maximum: most.toFixed(decimals, Big.roundDown),
+          ...(travelRuleFrom !== undefined && {
+            travelRuleFrom: new Big(travelRuleFrom).toFixed(decimals, Big.roundUp),
+          }),
         };
         return [{ providerId: id, providerCode: code, rail, countries, ...limits }];
       },
