@@ -25,6 +25,12 @@ const world = await ownWorld({ publicUrl, otherSecretsKeys: [NEW_KEY] });
 const node = await startProcess("./ethereum-node-process.ts");
 afterAll(() => node.kill());
 
+const name = { nameIdentifier: [{ primaryIdentifier: "Ada", naturalPersonNameIdentifierType: "LEGL" }] };
+const travelRule = {
+  originator: { originatorPerson: [{ naturalPerson: { name, customerIdentification: "42" } }] },
+  beneficiary: { beneficiaryPerson: [{ naturalPerson: { name } }] },
+};
+
 describe("the master key", () => {
   it("is rotated while everything keeps working: connections, webhooks, tokens, replays, page links", async () => {
     const project = await world.project();
@@ -32,7 +38,7 @@ describe("the master key", () => {
     const receiver = await ownReceiver();
     const { secret } = await world.webhook(project, receiver.url);
     const auth = await newCustomer(world, project);
-    const create = { auth, key: "before", body: north({ srcAmount: "500.00" }) };
+    const create = { auth, key: "before", body: north({ srcAmount: "500.00", travelRule }) };
     const before = await world.call("POST", "/v1/intent", create);
     expect(before.status, before.text).toBe(201);
 

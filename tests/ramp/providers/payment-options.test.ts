@@ -170,15 +170,38 @@ describe("quotes and requirements", () => {
       to: "USDC_POLYGON",
       providerIds: both,
       offers: [
-        { ...north, rail: "ACH", countries: ["US"], minimum: "10.00", maximum: "50000.00" },
-        { ...south, rail: "ACH", countries: ["US", "BR"], minimum: "1.00", maximum: "10000.00" },
+        {
+          ...north,
+          rail: "ACH",
+          countries: ["US"],
+          minimum: "10.00",
+          maximum: "50000.00",
+          travelRuleFrom: "1000.00",
+        },
+        {
+          ...south,
+          rail: "ACH",
+          countries: ["US", "BR"],
+          minimum: "1.00",
+          maximum: "10000.00",
+          travelRuleFrom: "1000.00",
+        },
       ],
     });
     expect(pairs.json).toContainEqual({
       from: "USDC_GNOSIS",
       to: "BRL",
       providerIds: [both[1]],
-      offers: [{ ...south, rail: "PIX", countries: ["BR"], minimum: "1.000000", maximum: "10000.000000" }],
+      offers: [
+        {
+          ...south,
+          rail: "PIX",
+          countries: ["BR"],
+          minimum: "1.000000",
+          maximum: "10000.000000",
+          travelRuleFrom: "1000.000000",
+        },
+      ],
     });
   });
 });
