@@ -13,6 +13,8 @@ export interface Mode {
   readonly lostThen?: { readonly step: "onboarding" | "execution"; readonly status: number };
   /** Status of each answer to an execution order that is not carried out. */
   readonly refuse?: number;
+  /** Orders of this kind are refused for their price until they come with another one, under another key. */
+  readonly repriced?: "onboarding" | "execution";
   /** Refuses the order, but carries it out all the same. */
   readonly refuseAndExecute?: true;
   /** Number of first answers of a step that go wrong, and how. */
@@ -54,6 +56,8 @@ export const MODES: Readonly<Record<string, Mode>> = {
   "order refused with 400": { ends: "TRANSACTION_FAILED", refuse: 400 },
   "order refused with 409": { ends: "TRANSACTION_FAILED", refuse: 409 },
   "order refused with 422": { ends: "TRANSACTION_FAILED", refuse: 422 },
+  "onboarding refused for its price": { ends: "COMPLETED", repriced: "onboarding" },
+  "order refused for its price": { ends: "COMPLETED", repriced: "execution" },
   "gateway answers each order with 403": { ends: "attention", refuse: 403 },
   "gateway answers each order with 404": { ends: "attention", refuse: 404 },
   "order refused with 422 and carried out": { ends: "COMPLETED", refuse: 422, refuseAndExecute: true },

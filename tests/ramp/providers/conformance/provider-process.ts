@@ -373,6 +373,9 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
   if (request.method === "POST" && id === "") {
     if (resource === "quotes") return quote((JSON.parse(body) as { srcAmount: string }).srcAmount, response);
     const order = JSON.parse(body) as Order;
+    const { repriced } = modeOf(order.movement.srcAmount);
+    if (signed.idempotencyKey === `${String(repriced)}:${order.id}`)
+      return refuse(response, 422, "QUOTE_EXPIRED");
     return resource === "onboardings" ? startOnboarding(order, response) : execute(order, response);
   }
   if (action === "cancel") return cancel(id, response);
