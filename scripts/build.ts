@@ -117,7 +117,9 @@ function copyRedoc(): void {
   const script = readFileSync(redoc, "utf8");
   if (!script.includes(logo)) throw new Error(`${redoc} no longer loads ${logo}: see what it loads instead.`);
   mkdirSync(ASSETS, { recursive: true });
-  writeFileSync(`${ASSETS}/redoc.js`, ownPropertiesOnly(script.replaceAll(logo, emptyPicture)));
+  // Its source maps are not served, and the tools of browsers ask for what a script names.
+  const own = script.replaceAll(logo, emptyPicture).replace(/\/\/# sourceMappingURL=[\w.]+\.map/g, "");
+  writeFileSync(`${ASSETS}/redoc.js`, ownPropertiesOnly(own));
   cpSync(`${redoc}.LICENSE.txt`, `${ASSETS}/redoc.js.LICENSE.txt`);
   noteCopy(dirname(dirname(redoc)), "redoc.js");
 }

@@ -80,6 +80,8 @@ export class Documents {
   readonly #visible: Visible;
   readonly #rows: ShownRows;
   readonly #figures: ShownRows;
+  /** The day of a feed without entries: it stays while the service runs. */
+  readonly #since = new Date().toISOString().slice(0, 10);
   /** The one that was last read; another has another generation. */
   #changelog: { readonly whole: Changelog | null; readonly generation: number } = {
     whole: null,
@@ -208,7 +210,7 @@ export class Documents {
       const at = base
         ? { self: `${base}/v1/system/changelog.atom`, explorer: `${base}/explore` }
         : { self: "changelog.atom", explorer: "../../explore" };
-      const text = isAtom ? atomOf(seen, title, at) : JSON.stringify(seen);
+      const text = isAtom ? atomOf(seen, title, at, this.#since) : JSON.stringify(seen);
       return new BufferedResult(Buffer.from(text), 0, 0);
     });
   }

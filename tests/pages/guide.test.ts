@@ -1,6 +1,10 @@
 /** The guide: what it says of an API is true of that API. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { needs } from "../support/needs.js";
@@ -59,7 +63,59 @@ describe.skipIf(!needs("chromium", "curl"))("/guide", () => {
     for (const name of ["For Excel", "MCP"])
       expect((await codeOf(page, name)).startsWith(`${url}/`)).toBe(true);
     expect((await fetch(await codeOf(page, "For Excel"))).status).toBe(200);
+    expect(JSON.parse(await run("Changes as JSON"))).toEqual({ entries: [] });
+    const feed = await run("Changes as a feed");
+    expect(feed).toContain('rel="self"');
+    expect(feed).toMatch(/<updated>20\d\d-\d\d-\d\dT00:00:00Z<\/updated>/);
+    const stream = `cd "$(mktemp -d)" && ${await codeOf(page, "As a stream")} -s && tail -c 8 rows.arrows | od -An -tx1`;
+    // The end of a stream in Arrow's format.
+    expect((await output("sh", "-c", stream)).trim()).toBe("ff ff ff ff 00 00 00 00");
     expect(problems).toEqual([]);
+  });
+
+  it("has a pipeline of dlt, and runs it where DLT_PYTHON names a Python with dlt", async () => {
+    const { page } = await open();
+    const pipeline = await codeOf(page, "dlt");
+    expect(pipeline).toContain(`"client": {"base_url": "${url}", "paginator": "header_link"}`);
+    expect(pipeline).toContain('"endpoint": {"path": "v1/shop/sales", "params": {"limit": 10}}');
+    const python = process.env["DLT_PYTHON"];
+    if (python === undefined) return;
+    const count = 'print(dlt.pipeline("api").dataset()["sales"].df().shape[0])';
+    const folder = mkdtempSync(join(tmpdir(), "dlt-"));
+    atEnd(() => rmSync(folder, { recursive: true, force: true }));
+    const run = `cd ${folder} && DLT_DATA_DIR=${folder} RUNTIME__DLTHUB_TELEMETRY=false ${python} -c "$0"`;
+    const printed = await output("sh", "-c", run, `${pipeline}\n${count}`);
+    expect(printed.trim().split("\n").at(-1)).toBe("25");
+  });
+
+  it("has the lines of a chart for another page, which the page may frame", async () => {
+    const { page } = await open();
+    const [, address = ""] = /src="([^"]+)"/.exec(await codeOf(page, "An embedded chart")) ?? [];
+    const { page: chart, problems } = await visit(
+      browser.context,
+      url,
+      address.replaceAll("&amp;", "&").slice(url.length),
+    );
+    await chart.locator("main:not([aria-busy])").waitFor();
+    const policy = (await fetch(address.replaceAll("&amp;", "&"))).headers.get("Content-Security-Policy");
+    expect(policy).toContain("frame-ancestors *");
+    expect(problems).toEqual([]);
+  });
+
+  it.skipIf(!needs("python3"))("has a Singer tap that prints the schema and all rows", async () => {
+    const { page } = await open();
+    const printed = await output("python3", "-c", await codeOf(page, "A Singer tap"));
+    const messages = printed
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { type: string; record?: { id: number } });
+    expect(messages[0]).toEqual({
+      ...{ type: "SCHEMA", stream: "sales", key_properties: [] },
+      schema: { properties: { id: {}, day: {}, region: {} } },
+    });
+    expect(messages.slice(1).map(({ record }) => record?.id)).toEqual(
+      Array.from({ length: 25 }, (_, i) => i + 1),
+    );
   });
 
   it("has code that reads all pages", async () => {

@@ -173,6 +173,22 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
     expect(await closed.locator(".authorization__btn").isVisible()).toBe(true);
   });
 
+  it("no script names a source map that is not served", async () => {
+    const pages = ["/docs", "/redoc", "/explore", "/guide", "/explore/embed"];
+    const texts = await Promise.all(pages.map(async (path) => (await fetch(starter + path)).text()));
+    const named = texts.flatMap((text) => [...text.matchAll(/src="(?:\.\.\/)?(docs\/[^"]+)"/g)]);
+    const scripts = new Set(named.map(([, path = ""]) => path));
+    expect(scripts.size).toBeGreaterThan(5);
+    const maps = await Promise.all(
+      [...scripts].map(async (path) =>
+        [
+          ...(await (await fetch(`${starter}/${path}`)).text()).matchAll(/# sourceMappingURL=[\w.-]+\.map/g),
+        ].map(([map]) => `${path} ${map}`),
+      ),
+    );
+    expect(maps.flat()).toEqual([]);
+  });
+
   it("both documents are sent compressed", async () => {
     for (const [{ page }, most] of [
       [docs, 650_000],

@@ -93,8 +93,15 @@ interface FeedAddresses {
   readonly explorer: string;
 }
 
-/** The changelog as an Atom feed (RFC 4287). `addresses`: of one that is served. */
-export function atomOf({ entries }: Changelog, title: string, addresses: FeedAddresses | null): string {
+const today = (): string => new Date().toISOString().slice(0, 10);
+
+/** The changelog as an Atom feed (RFC 4287). `addresses`: of one that is served; `since`: the day of one without entries. */
+export function atomOf(
+  { entries }: Changelog,
+  title: string,
+  addresses: FeedAddresses | null,
+  since = today(),
+): string {
   const { self = "", explorer = "" } = addresses ?? {};
   const address = /^https?:/.test(self) ? self.replace(/\.atom$/, "") : NAMELESS;
   const links =
@@ -121,7 +128,7 @@ export function atomOf({ entries }: Changelog, title: string, addresses: FeedAdd
     `  <id>${xml(address)}</id>`,
     `  <title>${xml(`${title}: changes`)}</title>`,
     ...links,
-    `  <updated>${xml(entries[0]?.date ?? "1970-01-01")}T00:00:00Z</updated>`,
+    `  <updated>${xml(entries[0]?.date ?? since)}T00:00:00Z</updated>`,
     `  <author><name>${xml(title)}</name></author>`,
     ...items,
     "</feed>\n",

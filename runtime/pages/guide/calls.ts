@@ -3,7 +3,16 @@ import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
 import { BASE } from "../explorer/api.js";
 import { type Child, copyable, el } from "../explorer/dom.js";
 import { TIER_NAMES, TIERS } from "../../core/model/tier.js";
-import { allPagesPython, allPagesScript, curlOf, type Examples, filterOf, pandasOf } from "./examples.js";
+import {
+  allPagesPython,
+  allPagesScript,
+  curlOf,
+  dltOf,
+  type Examples,
+  filterOf,
+  pandasOf,
+  singerOf,
+} from "./examples.js";
 import { code, paragraph, table } from "./parts.js";
 
 /** A link to an endpoint in the explorer. */
@@ -134,6 +143,7 @@ const FORMATS = [
   [".ndjson", "one JSON object a line, for streams"],
   [".parquet", "Parquet, for DuckDB, polars and pandas"],
   [".arrow", "Arrow, for data frames"],
+  [".arrows", "Arrow as a stream: readers take batch after batch"],
 ] as const;
 
 export function formats({ plain }: Examples): readonly Child[] {
@@ -144,10 +154,15 @@ export function formats({ plain }: Examples): readonly Child[] {
     paragraph("A suffix of the path chooses the format; so does the header ", code("Accept"), "."),
     table("Formats", ["Suffix", "Format"], lines),
     plain !== null && copyable("As CSV", curlOf({ ...plain, path: `${plain.path}.csv` })),
+    plain !== null &&
+      copyable(
+        "As a stream",
+        curlOf({ ...plain, path: `${plain.path}.arrows` }).replace("curl ", "curl -N -o rows.arrows "),
+      ),
   ];
 }
 
-export function tools({ plain }: Examples): readonly Child[] {
+export function tools({ plain, paged }: Examples): readonly Child[] {
   if (plain === null)
     return [paragraph("Enter a key in the explorer: the guide then shows calls that the key may make.")];
   const parquet = `${BASE}${plain.path}.parquet`;
@@ -159,10 +174,30 @@ export function tools({ plain }: Examples): readonly Child[] {
       ". Refresh reads the rows again.",
     ),
     copyable("For Excel", `${BASE}${plain.path}.csv`),
+    el("h3", "Power BI"),
+    paragraph(
+      "Get data, Web, and the same address. The explorer has the request of each endpoint as Power Query (Excel, Power BI), which reads all pages: paste it into the Advanced Editor.",
+    ),
     el("h3", "pandas"),
     copyable("pandas", pandasOf(plain)),
     plain.tier === "tier0" && el("h3", "DuckDB"),
     plain.tier === "tier0" &&
       copyable("DuckDB", `SELECT * FROM read_parquet('${parquet.replaceAll("'", "''")}')`),
+    el("h3", "dlt"),
+    paragraph(
+      "dlt reads all pages by the header ",
+      code("Link"),
+      " and loads them into a warehouse (",
+      code('pip install "dlt[duckdb]"'),
+      "):",
+    ),
+    copyable("dlt", dltOf(paged ?? plain)),
+    el("h3", "Singer"),
+    paragraph(
+      "A tap is a program that prints messages, which any target takes (",
+      code("python tap.py | target-…"),
+      "):",
+    ),
+    copyable("A Singer tap", singerOf(plain)),
   ];
 }

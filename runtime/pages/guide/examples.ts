@@ -96,3 +96,42 @@ export function pandasOf(endpoint: CatalogueEndpoint): string {
 
 rows = pd.read_csv(${address}${options})`;
 }
+
+/** A Singer tap of an endpoint: it prints the schema, and a record for each row of all pages. */
+export function singerOf({ path, tier, columns, pagination, resource }: CatalogueEndpoint): string {
+  const limit = pagination === null ? "" : `?limit=${String(pagination.max_limit)}`;
+  const properties = Object.fromEntries(columns.map(({ name }) => [name, {}]));
+  const headers = tier === "tier0" ? "{}" : '{"X-API-Key": os.environ["API_KEY"]}';
+  return `import json, os, re
+from urllib.parse import urljoin
+from urllib.request import Request, urlopen
+
+stream = ${JSON.stringify(resource)}
+schema = {"properties": ${JSON.stringify(properties)}}
+print(json.dumps({"type": "SCHEMA", "stream": stream, "schema": schema, "key_properties": []}))
+url = ${JSON.stringify(`${BASE}${path}.ndjson${limit}`)}
+while url:
+    with urlopen(Request(url, headers=${headers}), timeout=30) as response:
+        for line in response:
+            print(json.dumps({"type": "RECORD", "stream": stream, "record": json.loads(line)}))
+        following = re.search('<([^>]*)>; rel="next"', response.headers.get("Link", ""))
+        url = following and urljoin(url, following[1])`;
+}
+
+/** A pipeline of dlt that loads all pages of an endpoint. */
+export function dltOf({ path, tier, pagination, resource }: CatalogueEndpoint): string {
+  const limit = pagination === null ? "" : `, "params": {"limit": ${String(pagination.max_limit)}}`;
+  const selector = pagination?.response === "envelope" ? ', "data_selector": "items"' : "";
+  const hasKey = tier !== "tier0";
+  const headers = hasKey ? ', "headers": {"X-API-Key": os.environ["API_KEY"]}' : "";
+  return `${hasKey ? "import os\n" : ""}import dlt
+from dlt.sources.rest_api import rest_api_source
+
+source = rest_api_source({
+    "client": {"base_url": ${JSON.stringify(BASE)}, "paginator": "header_link"${headers}},
+    "resources": [
+        {"name": ${JSON.stringify(resource)}, "endpoint": {"path": ${JSON.stringify(path.slice(1))}${limit}${selector}}},
+    ],
+})
+dlt.pipeline("api", destination="duckdb").run(source)`;
+}

@@ -4,7 +4,16 @@ import { type Child, el } from "../explorer/dom.js";
 import { messageOf } from "../../core/model/outcome.js";
 import { authenticate, filter, firstCall, formats, pages, tools } from "./calls.js";
 import { examplesOf } from "./examples.js";
-import { assistants, clients, deprecations, errors, freshness, limitsPart } from "./rules.js";
+import {
+  assistants,
+  changes,
+  clients,
+  deprecations,
+  embedding,
+  errors,
+  freshness,
+  limitsPart,
+} from "./rules.js";
 
 interface GuideSection {
   readonly id: string;
@@ -20,11 +29,13 @@ function sectionsOf({ catalogue, limits }: GuideFacts): readonly GuideSection[] 
     { id: "filter", title: "Filter", content: filter(examples) },
     { id: "pages", title: "Page through all rows", content: pages(examples) },
     { id: "formats", title: "Formats", content: formats(examples) },
-    { id: "tools", title: "Excel, pandas, DuckDB", content: tools(examples) },
+    { id: "tools", title: "Spreadsheets, data frames, pipelines", content: tools(examples) },
     { id: "freshness", title: "Freshness", content: freshness(examples) },
     { id: "limits", title: "Limits", content: limitsPart(limits) },
     { id: "errors", title: "Errors", content: errors() },
     { id: "deprecations", title: "Deprecations", content: deprecations(catalogue) },
+    { id: "changes", title: "Follow changes", content: changes() },
+    { id: "embed", title: "Charts in a page", content: embedding(catalogue, examples) },
     { id: "clients", title: "Typed clients", content: clients() },
     { id: "assistants", title: "Assistants", content: assistants() },
   ];

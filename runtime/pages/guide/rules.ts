@@ -78,6 +78,52 @@ export function errors(): readonly Child[] {
   ];
 }
 
+export function changes(): readonly Child[] {
+  return [
+    paragraph("A feed says what has changed for consumers, in Atom for feed readers, and as JSON:"),
+    copyable("Changes as a feed", `curl '${BASE}/v1/system/changelog.atom'`),
+    copyable("Changes as JSON", `curl '${BASE}/v1/system/changelog'`),
+    paragraph(
+      "Each entry is a day, with ",
+      code("breaking"),
+      ", ",
+      code("warning"),
+      " or ",
+      code("compatible"),
+      " before each change. The first page and the page of an endpoint in the explorer show the same.",
+    ),
+  ];
+}
+
+/** The chart of an endpoint in another page. */
+export function embedding({ endpoints }: CatalogueBody, { plain }: Examples): readonly Child[] {
+  const open = endpoints.filter(
+    (each) => each.callable && each.tier === "tier0" && each.require_any_of.length === 0,
+  );
+  const charted = open.find(({ sort }) => sort[0]?.[1] === "DESC") ?? plain;
+  if (charted?.tier !== "tier0") return [paragraph("Only charts of public endpoints stand in other pages.")];
+  const address = `${BASE}/explore/embed?endpoint=${encodeURIComponent(charted.path)}&theme=auto`;
+  return [
+    paragraph(
+      "The chart of a public endpoint stands in any page. It draws the latest data, is as wide as its place and names its source; ",
+      code("theme"),
+      " is ",
+      code("light"),
+      ", ",
+      code("dark"),
+      " or ",
+      code("auto"),
+      ", and ",
+      code("title"),
+      " replaces the title. The button Embed below a chart in the explorer copies the lines for what it shows.",
+    ),
+    copyable(
+      "An embedded chart",
+      `<iframe src="${address.replaceAll("&", "&amp;")}" title="Chart" width="100%" height="440" loading="lazy"></iframe>`,
+    ),
+  ];
+}
+
 export function deprecations({ endpoints }: CatalogueBody): readonly Child[] {
   const old = endpoints.flatMap((endpoint) => [
     ...(endpoint.deprecation_date === null
