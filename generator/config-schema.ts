@@ -1,7 +1,7 @@
 import { HEADLINE_SCHEMA, TIERS } from "@routewright/runtime/model";
 import type { SchemaMap } from "./catalogue/build.js";
 import { MAX_AGE } from "./catalogue/settings/max-age.js";
-import { type ChangeKind, KINDS, SEVERITIES as CHANGE_SEVERITIES } from "./diff/kinds.js";
+import { type ChangeKind, KINDS, SEVERITIES as CHANGE_SEVERITIES } from "./diff/change-kinds.js";
 import { UNUSED } from "./diff/usage.js";
 import { type RuleId, RULES, SEVERITIES as RULE_SEVERITIES } from "./lint/finding.js";
 import {
@@ -15,7 +15,7 @@ import {
   type ValueOf,
   wholeNumber,
 } from "@routewright/runtime/model";
-import { PUBLISH } from "./manifest/publish.js";
+import { PUBLISH } from "./manifest/publish-rules.js";
 import { HINT } from "./manifest/schema-errors.js";
 import { ENGINES } from "./manifest/served-types/type-in-copy.js";
 import { CHECKS, type MismatchKind } from "./verify/relations.js";

@@ -3,7 +3,7 @@ export { TIERS, TIER_NAMES, isListed, isTier, type Tier } from "./core/model/tie
 export * from "./core/model/aggregate.js";
 export { projectSqlProblem, tokensOf } from "./core/model/project-sql.js";
 export * from "./core/model/endpoint.js";
-export * from "./core/model/column-filters.js";
+export * from "./core/model/column-operators.js";
 export { columnNamed, type MissingColumn, missingColumns, relationsOf } from "./core/model/column-names.js";
 export * from "./core/model/column-types.js";
 export * from "./core/model/limits.js";

@@ -13,7 +13,7 @@ import {
 import { Option } from "commander";
 import type { Settings } from "../config.js";
 import { type Change } from "../diff/change.js";
-import { type ChangeKind, KINDS } from "../diff/kinds.js";
+import { type ChangeKind, KINDS } from "../diff/change-kinds.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readRevision } from "../diff/revision.js";
 import { visible } from "../manifest/strings.js";

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { adapterProblem, type ClickhouseAddress, clickhouseAddress } from "@routewright/runtime/model";
 import { readEnvironment } from "@routewright/runtime/server";
 import { withServedEngine, withServedSchemas } from "../catalogue/build.js";
-import { withPublished } from "../manifest/publish.js";
+import { withPublished } from "../manifest/publish-rules.js";
 import { isPublished } from "../manifest/publishing.js";
 import { DEFAULTS, type Settings } from "../config.js";
 import { columnsText, type PulledColumn } from "../manifest/columns-file.js";

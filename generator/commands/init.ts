@@ -18,7 +18,7 @@ import { type CliCommand, type CommandResult, EXIT, failure } from "./command.js
 import { besideManifest, factsOf, findProjects, titleOf } from "./init/dbt-project.js";
 import { DOCKER_FILES, packageJson, planOf, readText, type InitStep } from "./init/plan.js";
 import type { Manifest } from "../manifest/manifest.js";
-import type { PublishRules } from "../manifest/publish.js";
+import type { PublishRules } from "../manifest/publish-rules.js";
 import { previewText } from "../report/preview-report.js";
 import { CI, type InitFlags, prompted } from "./init/prompts.js";
 import { ENGINES } from "../manifest/served-types/type-in-copy.js";

@@ -6,7 +6,7 @@ import { parseJson } from "../manifest/manifest.js";
 import { readSource } from "../artifacts/source.js";
 import { formatValue } from "../manifest/strings.js";
 import { type Change, isFailing } from "./change.js";
-import { CHANGE_KINDS, SEVERITIES, type Severity } from "./kinds.js";
+import { CHANGE_KINDS, SEVERITIES, type Severity } from "./change-kinds.js";
 
 /** The default accept file: it need not exist. */
 export const ACCEPT_FILE = ".routewright-accept.json";

@@ -1,6 +1,6 @@
 import type { Tier } from "@routewright/runtime/model";
 import { byText } from "../manifest/strings.js";
-import { CHANGE_KINDS, type ChangeKind, SEVERITIES, type Severity } from "./kinds.js";
+import { CHANGE_KINDS, type ChangeKind, SEVERITIES, type Severity } from "./change-kinds.js";
 
 /** What differs between two versions of one endpoint. */
 export interface Difference {

@@ -2,7 +2,7 @@ import { TIERS } from "@routewright/runtime/model";
 import { type Catalogue, type CatalogueEntry, problemText, type Skipped } from "../catalogue/catalogue.js";
 import { privateGroups, privateMetrics } from "../catalogue/metrics/private-groups.js";
 import { type Change, type Difference, inOrder } from "./change.js";
-import { type ChangeKind, KINDS, type Severity } from "./kinds.js";
+import { type ChangeKind, KINDS, type Severity } from "./change-kinds.js";
 import { type LostMarks, MarkComparison, withMarks } from "./lost-marks.js";
 import {
   atAllPaths,

@@ -8,7 +8,7 @@ import {
   typeInResponse,
 } from "../catalogue/column-types/column-type.js";
 import type { Difference } from "./change.js";
-import type { ChangeKind } from "./kinds.js";
+import type { ChangeKind } from "./change-kinds.js";
 import { compareServedTypes } from "./column-compatibility.js";
 
 /** The differences of the columns, their order, and what dbt tests guarantee of their values. */

@@ -9,7 +9,7 @@ import { readLineage } from "../catalogue/lineage.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, readAcceptFile } from "./accepted-changes.js";
 import { type Change, isFailing } from "./change.js";
-import { KINDS } from "./kinds.js";
+import { KINDS } from "./change-kinds.js";
 import { compareCatalogues, matchEndpoints, type SeverityOverrides } from "./compare-catalogues.js";
 
 /** How `serve --guard` judges the changes of a refresh: as `routewright diff` in the same folder. */

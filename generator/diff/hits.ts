@@ -1,6 +1,6 @@
 import { isFilterName, TIERS, type Tier } from "@routewright/runtime/model";
 import type { Change } from "./change.js";
-import { type ChangeKind, KINDS, type Severity } from "./kinds.js";
+import { type ChangeKind, KINDS, type Severity } from "./change-kinds.js";
 
 /** What one key has called at one path, or in one shape. */
 export interface KeyUsage {

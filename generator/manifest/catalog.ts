@@ -10,7 +10,7 @@ import { type Manifest, parseJson, parseManifest } from "./manifest.js";
 import { type Model } from "./model.js";
 import { firstOfEachName, type ModelColumn, NO_GUARANTEES } from "./model-columns.js";
 import { columnsInFile } from "./columns-file.js";
-import { type PublishRules, withPublished } from "./publish.js";
+import { type PublishRules, withPublished } from "./publish-rules.js";
 
 /** Columns of the real relations by `unique_id`, as dbt found them in the warehouse. */
 type WarehouseColumns = Manifest["warehouseColumns"];

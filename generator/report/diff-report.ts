@@ -7,7 +7,7 @@ import {
 } from "../diff/accepted-changes.js";
 import { type Change, isFailing } from "../diff/change.js";
 import type { ShapesVerdict } from "../diff/usage.js";
-import { CHANGE_KINDS, KINDS, SEVERITIES, type Severity } from "../diff/kinds.js";
+import { CHANGE_KINDS, KINDS, SEVERITIES, type Severity } from "../diff/change-kinds.js";
 import { joined, list, plain, sentence, type Sentence, visible } from "../manifest/strings.js";
 import {
   type Block,

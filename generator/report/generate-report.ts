@@ -1,6 +1,6 @@
 import { type Catalogue, problemText, type Skipped } from "../catalogue/catalogue.js";
 import { type Change } from "../diff/change.js";
-import { KINDS } from "../diff/kinds.js";
+import { KINDS } from "../diff/change-kinds.js";
 import { visible } from "../manifest/strings.js";
 import type { Drift } from "../output/folder.js";
 import { differenceOf } from "./diff-report.js";

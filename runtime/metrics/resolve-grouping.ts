@@ -14,7 +14,7 @@ import {
   METRIC_TIME,
   timedLeaves,
 } from "../core/model/aggregate.js";
-import { operatorsOf } from "../core/model/column-filters.js";
+import { operatorsOf } from "../core/model/column-operators.js";
 import { type FilterParameter, PAGE_FIELDS, SORT_FIELDS, type SortKey } from "../core/model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
 import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "../core/model/operators.js";

@@ -1,5 +1,5 @@
 import type { ApiAbout } from "../core/model/about.js";
-import { operatorsOf } from "../core/model/column-filters.js";
+import { operatorsOf } from "../core/model/column-operators.js";
 import type { Aggregate } from "../core/model/aggregate.js";
 import type { Endpoint } from "../core/model/endpoint.js";
 import { type Caller, mayCall } from "../core/model/caller.js";

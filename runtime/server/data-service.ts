@@ -5,7 +5,11 @@ import type { ApiAbout } from "../core/model/about.js";
 import { type Changelog, NO_CHANGELOG } from "../core/model/changelog.js";
 import { relationsOf } from "../core/model/column-names.js";
 import { CopyWatcher } from "./release/copy-watcher.js";
-import { missingColumnsByPath, missingRelations, warnOfMissingColumns } from "./release/missing-relations.js";
+import {
+  missingColumnsByPath,
+  missingRelations,
+  warnOfMissingColumns,
+} from "./release/missing-in-database.js";
 import type { Release } from "./release/release.js";
 import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
 import { recentText } from "../core/http/service-metrics.js";

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv } from "ajv";
-import { KINDS } from "../../generator/diff/kinds.js";
+import { KINDS } from "../../generator/diff/change-kinds.js";
 import { describe, expect, it } from "vitest";
 import { CONFIG_SCHEMA } from "../../generator/config-schema.js";
 import { configProblems } from "../../generator/config.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { CHANGE_KINDS, type ChangeKind, KINDS } from "../../generator/diff/kinds.js";
+import { CHANGE_KINDS, type ChangeKind, KINDS } from "../../generator/diff/change-kinds.js";
 import { changesBetween } from "./catalogues.js";
 import { manifestWith, nothing, type Raw } from "./feature-model.js";
 import { METRIC_CHANGES } from "./metric-changes.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { KINDS } from "../../generator/diff/kinds.js";
+import { KINDS } from "../../generator/diff/change-kinds.js";
 import { RULES } from "../../generator/lint/finding.js";
 import { CHECKS } from "../../generator/verify/relations.js";
 import { rowsOf } from "../support/pages.js";

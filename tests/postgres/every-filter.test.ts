@@ -1,6 +1,6 @@
 import pg from "pg";
 import { describe, expect, it } from "vitest";
-import { operatorsOf } from "../../runtime/core/model/column-filters.js";
+import { operatorsOf } from "../../runtime/core/model/column-operators.js";
 import { postgresType, VALUES } from "../../runtime/core/model/column-types.js";
 import type { Condition } from "../../runtime/core/model/query.js";
 import { openPostgres } from "../../runtime/postgres/engine.js";

@@ -1,4 +1,4 @@
-import { operatorsOf } from "../../runtime/core/model/column-filters.js";
+import { operatorsOf } from "../../runtime/core/model/column-operators.js";
 import { postgresType } from "../../runtime/core/model/column-types.js";
 import { manifestOf } from "../support/manifest.js";
 

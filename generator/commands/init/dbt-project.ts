@@ -2,7 +2,7 @@ import { type Outcome, succeeded } from "@routewright/runtime/model";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { parse } from "yaml";
-import { type PublishRules, withPublished } from "../../manifest/publish.js";
+import { type PublishRules, withPublished } from "../../manifest/publish-rules.js";
 import { isPublished } from "../../manifest/publishing.js";
 import { type JsonObject, objectOr, textOr } from "../../manifest/json.js";
 import { type Manifest, readManifest } from "../../manifest/manifest.js";

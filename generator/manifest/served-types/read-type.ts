@@ -1,6 +1,6 @@
 import { fieldTextOf, MAX_TYPE_TEXT, ownValue, type TypeText, typeTextOf } from "@routewright/runtime/model";
 import type { SourceField, SourceType } from "./source-type.js";
-import { type TypeNames, namesOf } from "./type-names.js";
+import { type TypeNames, namesOf } from "./source-type-names.js";
 
 /** The type that an adapter's type text means; null for one that is not known. */
 export function sourceTypeOf(adapter: string, text: string): SourceType | null {

@@ -8,7 +8,7 @@ import { readCursor, bodyFields, NO_FIELDS, fieldsOfParsed, queryFields } from "
 import { formatOf } from "../response/content-negotiation.js";
 import { MAX_BODY_BYTES, type BodyErrors, readText } from "../http/body.js";
 import { loadMetrics } from "../warehouse/load-metrics.js";
-import { TIER_SHARES } from "../warehouse/shares.js";
+import { TIER_SHARES } from "../warehouse/caller-shares.js";
 import type { Gateway } from "./gateway.js";
 
 /** A request; `body` is set when middleware such as `express.json()` has already read it. */

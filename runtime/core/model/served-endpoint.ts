@@ -1,4 +1,4 @@
-import { filterParameters } from "./column-filters.js";
+import { filterParameters } from "./column-operators.js";
 import { type Column, type Endpoint, type FilterParameter, PAGE_FIELDS, SORT_FIELDS } from "./endpoint.js";
 import { Projection } from "./projection.js";
 import type { JsonFormat } from "./query.js";

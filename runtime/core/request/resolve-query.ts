@@ -1,5 +1,5 @@
 import { type Condition, OWN_ROWS, type Selection, isDate } from "../model/query.js";
-import { operatorsOf } from "../model/column-filters.js";
+import { operatorsOf } from "../model/column-operators.js";
 import { BoundedCache } from "../http/bounded-cache.js";
 import { Projection } from "../model/projection.js";
 import type { ServedEndpoint, ServedFilter } from "../model/served-endpoint.js";

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Sharer, SharedResource } from "../warehouse/shares.js";
+import { type Sharer, SharedResource } from "../warehouse/caller-shares.js";
 import { freeMemory } from "../warehouse/free-memory.js";
 import { joined } from "../warehouse/warehouse.js";
 import type { Reply } from "../http/send.js";

@@ -15,7 +15,7 @@ import { loadMetrics } from "./load-metrics.js";
 import { Relations } from "./relations.js";
 import { valueError } from "./value-error.js";
 import { withDeclaredNames, withNamesOf } from "./served-columns.js";
-import type { SharedResource } from "./shares.js";
+import type { SharedResource } from "./caller-shares.js";
 import type { Sql } from "./sql.js";
 import { Budget, type SpoolBudget } from "./spool.js";
 import {

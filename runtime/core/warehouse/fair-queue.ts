@@ -2,7 +2,7 @@ import type { Relation } from "../model/endpoint.js";
 import type { RequestContext } from "../model/caller.js";
 import { BoundedCache, CACHES } from "../http/bounded-cache.js";
 import { PeriodicCheck } from "./periodic-check.js";
-import { SharedResource, tableName } from "./shares.js";
+import { SharedResource, tableName } from "./caller-shares.js";
 import { QueryAbandoned, type WarehouseLoad } from "./warehouse.js";
 
 /** How long a query may wait for a connection. */

@@ -1,4 +1,4 @@
-import { isFilterName } from "../../core/model/column-filters.js";
+import { isFilterName } from "../../core/model/column-operators.js";
 import { type ApiRequest, fetchPoints, type FoundPoints, type Parameters, ServiceError } from "./api.js";
 import { type AxisPlan, isTotal } from "./chart-choice.js";
 import { keyIn, MAX_BARS } from "./chart-data.js";

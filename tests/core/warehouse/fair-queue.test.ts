@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Caller } from "../../../runtime/core/model/caller.js";
 import type { Tier } from "../../../runtime/core/model/tier.js";
 import { FairQueue, type Lease, type QueuedQuery } from "../../../runtime/core/warehouse/fair-queue.js";
-import { SharedResource, tableName } from "../../../runtime/core/warehouse/shares.js";
+import { SharedResource, tableName } from "../../../runtime/core/warehouse/caller-shares.js";
 
 // The clock of the queue stands still unless a test moves it.
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));

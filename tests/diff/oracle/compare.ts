@@ -1,6 +1,6 @@
 import type { CatalogueEntry } from "../../../generator/catalogue/catalogue.js";
 import type { ShapeOutcome } from "../../../generator/diff/hits.js";
-import type { Severity } from "../../../generator/diff/kinds.js";
+import type { Severity } from "../../../generator/diff/change-kinds.js";
 import { isGrouped, type OracleRequest } from "./requests.js";
 
 /** A response as callers see it. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { SEVERITIES, type Severity } from "../../../generator/diff/kinds.js";
+import { SEVERITIES, type Severity } from "../../../generator/diff/change-kinds.js";
 import { CALENDAR, changesBetween } from "../catalogues.js";
 import { TABLE } from "../table.js";
 import { clientDifferences } from "./client-types.js";

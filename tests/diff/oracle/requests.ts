@@ -1,5 +1,5 @@
 import { groupNames } from "../../../runtime/core/model/aggregate.js";
-import { operatorsOf } from "../../../runtime/core/model/column-filters.js";
+import { operatorsOf } from "../../../runtime/core/model/column-operators.js";
 import type { ColumnFilter, Endpoint, Parameter } from "../../../runtime/core/model/endpoint.js";
 import type { ValueKind } from "../../../runtime/core/model/column-types.js";
 import { operatorOf } from "../../../runtime/core/model/operators.js";

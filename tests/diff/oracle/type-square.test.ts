@@ -1,7 +1,7 @@
 /** Every type of a column becomes every other one: what `diff` says, and what callers get from both. */
 import { expect, it } from "vitest";
 import { compareCatalogues } from "../../../generator/diff/compare-catalogues.js";
-import { SEVERITIES, type Severity } from "../../../generator/diff/kinds.js";
+import { SEVERITIES, type Severity } from "../../../generator/diff/change-kinds.js";
 import { clickhouse } from "../../support/clickhouse.js";
 import { query } from "../../support/database.js";
 import { byEngine, engine, ownTables } from "../../support/engines.js";
