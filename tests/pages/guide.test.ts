@@ -80,7 +80,8 @@ describe.skipIf(!needs("chromium", "curl"))("/guide", () => {
     expect(pipeline).toContain('"endpoint": {"path": "v1/shop/sales", "params": {"limit": 10}}');
     const python = process.env["DLT_PYTHON"];
     if (python === undefined) return;
-    const count = 'print(dlt.pipeline("api").dataset()["sales"].df().shape[0])';
+    const count = `with dlt.pipeline("api").sql_client() as client:
+    print(client.execute_sql("SELECT count(*) FROM sales")[0][0])`;
     const folder = mkdtempSync(join(tmpdir(), "dlt-"));
     atEnd(() => rmSync(folder, { recursive: true, force: true }));
     const run = `cd ${folder} && DLT_DATA_DIR=${folder} RUNTIME__DLTHUB_TELEMETRY=false ${python} -c "$0"`;
