@@ -5,6 +5,9 @@ import { sendRequest } from "@routewright/runtime/internal/core/http/outbound-ht
 import { HttpProvider, type ProviderReply, reasonOf } from "./provider.js";
 import type { Capabilities, Execution, Movement, Pair, QuoteRequest, Refund } from "./protocol.js";
 import { refusalOf } from "./refusal-reasons.js";
+import { depositAccountChecks } from "./deposit-account-test.js";
+import { amountOf, fieldsFor, movementOf } from "./test-orders.js";
+import { TRAVEL_RULE } from "./travel-rule.js";
 import { REQUEST_HEADERS } from "./signature.js";
 
 export interface ProviderUnderTest {
@@ -124,7 +127,7 @@ class ProtocolRun {
     this.#check("it says what the source sends (srcAmount)", !isPriced && "there is none");
   }
 
-  async #orders({ refunds, refundCancels, rails }: Capabilities, pair: Pair): Promise<void> {
+  async #orders({ refunds, refundCancels, depositAccounts, rails }: Capabilities, pair: Pair): Promise<void> {
     const account = rails.find(({ code }) => code === pair.rail);
     const intentId = randomUUID();
     const usual = movementOf(pair, account === undefined ? {} : account.properties);
@@ -148,6 +151,10 @@ class ProtocolRun {
     this.#check("an accepted price is held", isOver && `it has ended at ${priceExpiresAt}`);
     await this.#approve(intentId);
     if (quoteId !== undefined) await this.#otherPrices(pair, common);
+    if (depositAccounts === true) {
+      const subject = { ...common, onboardingId: intentId, movement: usual };
+      for (const check of await depositAccountChecks(this.#provider, subject)) this.#check(...check);
+    }
     const paid = await this.#executions(intentId, common);
     if (refunds === true && paid !== null)
       await this.#refund(paid, common.movement.srcAmount, refundCancels === true);
@@ -193,9 +200,8 @@ class ProtocolRun {
   async #approve(id: string): Promise<void> {
     const { requirements } = this.#require("onboarding look-up", await this.#provider.onboarding(id));
     for (const { code, status, form } of requirements) {
-      if (status !== "PENDING" || form === null) continue;
-      const fields = { fullName: "Test Customer", dateOfBirth: "1990-01-01", decision: "approve" };
-      await this.#provider.submit(id, code, { fields });
+      if (status !== "PENDING" || (form === null && code !== TRAVEL_RULE)) continue;
+      await this.#provider.submit(id, code, { fields: fieldsFor(code) });
     }
     const isDone = await until(async () => {
       const reply = await this.#provider.onboarding(id);
@@ -299,35 +305,6 @@ function isOther(reply: ProviderReply<unknown>, expected: ProviderReply<unknown>
 
 function describe(reply: ProviderReply<unknown>): string {
   return reply.kind === "answer" ? "it was answered" : reasonOf(reply);
-}
-
-/** An amount within the pair's limits of which fees leave something. */
-function amountOf({ minSrcAmount, maxSrcAmount }: Pair): string {
-  const usual = new Big(minSrcAmount).gt(100) ? new Big(minSrcAmount) : new Big(100);
-  return (usual.gt(maxSrcAmount) ? new Big(maxSrcAmount) : usual).toFixed(2);
-}
-
-/** A movement of the pair, with example values for the fields of the rail. */
-function movementOf(pair: Pair, fields: Readonly<Record<string, unknown>>): Movement {
-  const isOnramp = !pair.srcCurrencyCode.includes("_");
-  const bank = { countryCode: pair.countries[0] ?? "", rail: pair.rail, ...exampleFields(fields) };
-  const wallet = { address: "0x52908400098527886E0F7030069857D2E4169EE7" };
-  return {
-    type: isOnramp ? "ONRAMP" : "OFFRAMP",
-    src: { currencyCode: pair.srcCurrencyCode, details: isOnramp ? bank : wallet },
-    dest: { currencyCode: pair.destCurrencyCode, details: isOnramp ? wallet : bank },
-    srcAmount: amountOf(pair),
-    rail: pair.rail,
-  };
-}
-
-function exampleFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    Object.entries(fields).flatMap(([name, schema]) => {
-      const { examples } = schema as { readonly examples?: readonly unknown[] };
-      return examples?.[0] === undefined ? [] : [[name, examples[0]]];
-    }),
-  );
 }
 
 async function until(isReached: () => Promise<boolean>): Promise<boolean> {

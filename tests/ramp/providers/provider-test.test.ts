@@ -19,6 +19,7 @@ it.each(SANDBOX_PROVIDERS)(
     expect(out).toContain("ok    it has the destAmount that was requested");
     expect(out).toContain("a full refund is REFUNDED");
     expect(out).toContain("two copies at once are one order");
+    expect(out).toContain("ok    it stays closed");
     // North holds no prices.
     expect(out.includes("ok    it is taken at a newer quote")).toBe(path.includes("south"));
     expect(exit).toBe(0);
@@ -82,6 +83,26 @@ it("a provider that holds a price without an end fails", async () => {
     ...["provider", "test", "--url", provider.url, "--key-id", "key", "--secret", "secret"],
   );
   expect(out).toContain("FAIL  a quote with a quoteId is held until its expiresAt");
+});
+
+it("a provider that knows every deposit account and closes none fails, each failure by name", async () => {
+  const provider = await ownCardProvider({
+    capabilities: { ...CARD_CAPABILITIES, sandbox: true, depositAccounts: true },
+    depositAccount: { status: "ACTIVE", instructions: [], deposits: [] },
+  });
+  const { exit, out } = await routewright(
+    ...["provider", "test", "--url", provider.url, "--key-id", "key", "--secret", "secret"],
+  );
+  expect(exit).toBe(1);
+  for (const failure of [
+    "FAIL  an unknown deposit account is 404 UNKNOWN_ORDER: it was answered as ACTIVE",
+    "FAIL  a deposit account that never came is closed",
+    "FAIL  it is not opened after that: it was answered as ACTIVE",
+    "FAIL  it has instructions without an amount: there are none",
+    "FAIL  the same id for another customer is refused: it was answered as ACTIVE",
+    "FAIL  it stays closed",
+  ])
+    expect(out).toContain(failure);
 });
 
 it("a provider that checks no signatures and knows every order fails, each failure by name", async () => {

@@ -11,6 +11,7 @@ import type {
   QuoteRequest,
   Refund,
 } from "../../../runtime/ramp/providers/protocol.js";
+import type { DepositAccount } from "../../../runtime/ramp/providers/deposit-messages.js";
 import { connectProvider, type NewConnection } from "../../../runtime/ramp/operator/integrations.js";
 import { made, newCustomer, type TestProject, type World } from "./world.js";
 
@@ -109,6 +110,8 @@ export class CardProvider {
   /** How it lists a refund that it takes; null: not yet. */
   listRefund: (order: Refund) => Refund | null = (order) => order;
   refusesCancels = false;
+  /** What it answers about every deposit account, beside the id. */
+  depositAccount: Omit<DepositAccount, "id"> = { status: "ACTIVE", instructions: [], deposits: [] };
   /** Ids of the executions that it knows. */
   readonly received = new Set<string>();
   /** The key id that it accepts; requests with another get 401. */
@@ -149,6 +152,7 @@ export class CardProvider {
     const id = named === "" ? (order?.id ?? "") : named;
     if (resource === "onboardings" && order === null) this.onboardingLookUps++;
     if (resource === "onboardings") return { id, requirements: this.requirements, ...this.onboarding };
+    if (resource === "deposit-accounts") return { id: id.split("?")[0], ...this.depositAccount };
     if (path.endsWith("/refunds") && !this.refusesRefunds) this.#takeRefund(body as Refund);
     const cancelled = /\/refunds\/([^/]+)\/cancel$/.exec(path)?.[1];
     if (cancelled !== undefined && !this.refusesRefundCancels)
