@@ -60,7 +60,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     const auth = await newCustomer(ramp, project);
     const { status, json, text } = await ramp.call("POST", "/v1/intent", { auth, body });
     expect(status, text).toBe(201);
-    return { id: json.intent.id, url: json.onboardingUrl, auth };
+    return { id: json.intent.id, url: json.onboardingUrl ?? json.checkoutUrl, auth };
   }
 
   async function statusOf({ id, auth }: { id: string; auth: string }): Promise<string> {
@@ -101,6 +101,21 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await page.getByRole("link", { name: "Fill in: Date of birth." }).click();
     expect(await page.evaluate("document.activeElement.id")).toBe(await date.getAttribute("id"));
     expect(await statusOf(intent)).toBe("COMPLIANCE_IN_PROGRESS");
+  });
+
+  sideBySide("offers a new price where the accepted one has ended, and pays at it", async (page) => {
+    const intent = await create(onramp({ srcAmount: "44.05", providerId: "sandbox-south" }));
+    await page.goto(intent.url);
+    await titled(page, "Ready to pay");
+    await untilTrue(async () => {
+      await page.reload();
+      return (await page.getByText("no longer holds the price").count()) > 0;
+    });
+    await page.getByRole("button", { name: "Continue to payment" }).click();
+    await titled(page, "The price has changed");
+    await inspect(page, "12-offer");
+    await page.getByRole("button", { name: "Accept the new price" }).click();
+    await titled(page, /^(Send 44\.05|Payment complete)/);
   });
 
   withoutScript("goes all the way without JavaScript", async (page) => {

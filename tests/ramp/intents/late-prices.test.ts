@@ -1,7 +1,8 @@
 /** The price of an intent ends between its checks and its payment (runtime/ramp/docs/intents.md, New prices). */
 import { describe, expect, it } from "vitest";
+import { showIntent } from "../../../runtime/ramp/operator/diagnostics.js";
 import { FEES, ownCards } from "../support/card-provider.js";
-import { eventually, ownWorld, type Reply } from "../support/world.js";
+import { eventually, made, ownWorld, type Reply } from "../support/world.js";
 
 const world = await ownWorld();
 
@@ -270,6 +271,23 @@ describe("an order that is refused for its price", () => {
     );
     expect(rows).toEqual([]);
   });
+});
+
+it("an acceptance is in the intent's history and, by the project, in the audit log", async () => {
+  const { execute, untilOver, read, project, id } = await late("3.00");
+  await untilOver();
+  await execute();
+  const { quoteId } = (await read()).json.intent.newPrice as { quoteId: string };
+  await world.call("POST", `/v1/intents/${id}/quote`, { auth: project.basic, body: { quoteId } });
+  const { history, actions } = made(await showIntent(world.database, world.vault, id)) as unknown as {
+    history: { event: string }[];
+    actions: { action: string; arguments: object }[];
+  };
+  expect(history.map(({ event }) => event).slice(-2)).toEqual([
+    "intent.price_offered",
+    "intent.price_changed",
+  ]);
+  expect(actions).toMatchObject([{ action: "intent quote", arguments: { quoteId } }]);
 });
 
 describe("acceptance beside the server's own work", () => {
