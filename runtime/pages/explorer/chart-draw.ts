@@ -99,7 +99,7 @@ function axisLabels(
   if (xKind === "time" && kind === "line") {
     const ticks = scaleUtc()
       .domain([x[0] ?? 0, x.at(-1) ?? 1])
-      .ticks(Math.max(2, Math.floor(width / 95)))
+      .ticks(Math.max(4, Math.floor(width / 95)))
       .map(Number);
     const texts = tickLabels(ticks);
     return ticks.map((tick, i) => [place.at(tick), texts[i] ?? ""] as const);
