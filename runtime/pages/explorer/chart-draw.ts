@@ -20,7 +20,6 @@ import { namesBeside, roomForNames } from "./chart-names.js";
 import { svg } from "./dom.js";
 import { labelsOf, shortened, shortNumber } from "./values.js";
 
-const PLOT_HEIGHT = 300;
 const ROW_HEIGHT = 26;
 
 /** Draws lines or bars. */
@@ -32,7 +31,7 @@ export function draw(plan: AxisPlan, data: Pivoted, frame: PlotFrame): Drawing {
 
 /** Lines of a time, or upright bars in an order. */
 function drawColumns(plan: AxisPlan, data: Pivoted, frame: PlotFrame, legend: Legend): Drawing {
-  const { width, colours } = frame;
+  const { width, colours, plotHeight } = frame;
   const isLine = plan.kind === "line";
   const right = isLine ? roomForNames(data, frame) : 0;
   const tops = isLine ? data.series.map(({ values }) => values) : stacked(data);
@@ -40,11 +39,11 @@ function drawColumns(plan: AxisPlan, data: Pivoted, frame: PlotFrame, legend: Le
   const y = scaleLinear()
     .domain([low, high])
     .nice(6)
-    .range([legend.height + PLOT_HEIGHT, legend.height + 6]);
+    .range([legend.height + plotHeight, legend.height + 6]);
   const ticks = y.ticks(6);
   const labels = withUnit(ticks, frame.unit);
   const left = Math.max(...labels.map((label) => widthOf(label))) + 14;
-  const area = { left, top: legend.height, width: width - left - 14 - right, height: PLOT_HEIGHT };
+  const area = { left, top: legend.height, width: width - left - 14 - right, height: plotHeight };
   const place = placesOf(plan, data, area);
   const grid = ticks.flatMap((tick, i) => [
     svg("line", {
@@ -58,7 +57,7 @@ function drawColumns(plan: AxisPlan, data: Pivoted, frame: PlotFrame, legend: Le
   ]);
   const marks = isLine ? linesOf(data, place.points, y, colours) : barsOf(data, tops, place, y, colours);
   const names = right === 0 ? [] : namesBeside(data, y, { ...area, left: left + area.width }, colours);
-  const bottom = legend.height + PLOT_HEIGHT;
+  const bottom = legend.height + plotHeight;
   const axis = axisLabels(plan, data, place, area).map(([x, text]) =>
     words(x, bottom + 18, text, colours.soft, { "text-anchor": x > width - 40 ? "end" : "middle" }),
   );

@@ -11,6 +11,9 @@ import { drawFigures, figuresLabel, type Style } from "./figures-svg.js";
 /** Width of a saved picture, and of one that is not laid out yet. */
 const SAVED_WIDTH = 960;
 
+/** Height of lines and upright bars. */
+const PLOT_HEIGHT = 300;
+
 /** A chart that fits the width it is given. */
 export interface Plot {
   readonly element: HTMLElement;
@@ -21,7 +24,12 @@ export interface Plot {
 }
 
 /** The chart of a plan. A pointer, a finger and the arrow keys show the values of a point. */
-export function plotOf(plan: ChartPlan, columns: readonly ChartColumn[], notes: readonly string[]): Plot {
+export function plotOf(
+  plan: ChartPlan,
+  columns: readonly ChartColumn[],
+  notes: readonly string[],
+  plotHeight = PLOT_HEIGHT,
+): Plot {
   const style = styleOf(plan, columns);
   const said = notes.map((note) => ` ${note}`).join("");
   if (plan.kind === "figures") {
@@ -35,7 +43,7 @@ export function plotOf(plan: ChartPlan, columns: readonly ChartColumn[], notes: 
   const { unit } = style(plan.measures[0] ?? "");
   const make = (width: number): Drawing => {
     const colours = coloursOf(document.documentElement);
-    return withNotes(draw(plan, data, { width, unit, colours }), notes, { width, colours });
+    return withNotes(draw(plan, data, { width, unit, colours, plotHeight }), notes, { width, colours });
   };
   const label = `${labelOf(plan, data)}${said} The table has the rows.`;
   const reading = (): PointReading => new PointReading(plan, data, style);

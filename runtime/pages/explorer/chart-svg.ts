@@ -24,6 +24,8 @@ export interface PlotFrame {
   readonly width: number;
   readonly colours: Colours;
   readonly unit: Unit;
+  /** Of the lines or upright bars. */
+  readonly plotHeight: number;
 }
 
 /** A picture, and where its points are for a pointer. */

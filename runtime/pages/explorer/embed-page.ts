@@ -13,6 +13,12 @@ const state = readState(location.search);
 /** The title that the embedding page chooses. */
 const title = new URLSearchParams(location.search).get("title");
 
+/** The height of lines and upright bars that it chooses, in pixels. */
+function chosenHeight(): number | undefined {
+  const height = Number(new URLSearchParams(location.search).get("height") ?? NaN);
+  return Number.isInteger(height) && height >= 60 && height <= 2000 ? height : undefined;
+}
+
 async function show(): Promise<void> {
   const { catalogue } = await fetchCatalogue();
   const endpoint = catalogue.endpoints.find(({ path }) => path === state.endpoint);
@@ -27,7 +33,7 @@ async function show(): Promise<void> {
   const draw = (): void =>
     root.replaceChildren(
       el("h1", title ?? endpoint.title),
-      plotOf(plan, columns, notes).element,
+      plotOf(plan, columns, notes, chosenHeight()).element,
       el(
         "p.note",
         `Source: ${catalogue.title}, ${new URL(BASE).host} · `,
