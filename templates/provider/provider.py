@@ -1,5 +1,5 @@
 """A whole provider of the ramp, with the standard library of Python only: sells USDC for US dollars in a sandbox, where each payment
-arrives after a second. Run it with `KEY_ID=key SECRET=secret python3 provider.py`, and try it with
+arrives after a second, and one of 100.00 at each new deposit account. Run it with `KEY_ID=key SECRET=secret python3 provider.py`, and try it with
 `routewright ramp provider test --url http://127.0.0.1:8090 --key-id key --secret secret`.
 """
 
@@ -14,28 +14,32 @@ import urllib.request
 import uuid
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qsl
 
 KEY_ID, SECRET = os.environ["KEY_ID"], os.environ["SECRET"].encode()
 
 # In a database, with the money: both outlive a restart.
 onboardings: dict[str, dict] = {}
 payments: dict[str, dict] = {}
+accounts: dict[str, dict] = {}
 lock = threading.Lock()
 
 
 class Refused(Exception):
     """An answer that is no success: a status, and why."""
 
-    def __init__(self, status: int, error: str, message: str):
-        self.status, self.body = status, {"error": error, "message": message}
+    def __init__(self, status: int, error: str, message: str, **more: str):
+        self.status, self.body = status, {"error": error, "message": message, **more}
 
 
+LEAST, MOST = "10.00", "5000.00"
 CAPABILITIES = {
     "code": "example",
     "name": "Example Payments",
     "logo": None,
     "sandbox": True,
     "refunds": True,
+    "depositAccounts": True,
     "requirements": [{"code": "KYC", "title": "Identity"}],
     "rails": [{"code": "ACH", "title": "ACH", "properties": {}, "required": []}],
     "pairs": [
@@ -44,12 +48,13 @@ CAPABILITIES = {
             "destCurrencyCode": "USDC_POLYGON",
             "rail": "ACH",
             "countries": ["US"],
-            "minSrcAmount": "10.00",
-            "maxSrcAmount": "5000.00",
+            "minSrcAmount": LEAST,
+            "maxSrcAmount": MOST,
         }
     ],
 }
 FEE = Decimal("1.00")
+BANK = {"beneficiary": "Example Payments", "rail": "ACH", "currency": "USD"}
 FORM = {"type": "object", "properties": {"fullName": {"type": "string"}}, "required": ["fullName"]}
 
 
@@ -81,14 +86,12 @@ def payment_of(id_: str) -> dict:
     answer = {"id": id_, "reference": f"example-{id_}", "status": status, "failureReason": None, "instructions": []}
     if order is None:
         return answer
-    amount = order["movement"]["srcAmount"]
-    details = {"beneficiary": "Example Payments", "reference": id_, "rail": "ACH", "currency": "USD", "amount": amount}
-    answer["instructions"] = [{"encoding": "DISPLAY", "type": "BANK", "details": details}]
-    if status in ("SUCCESS", "REFUNDED"):
-        paid = price(amount)
-        answer["receipt"] = {"amountReceived": paid.pop("destAmount"), **paid}
-        answer["refunds"] = payment["refunds"]
-    return answer
+    details = {**BANK, "reference": id_, "amount": order["movement"]["srcAmount"]}
+    if status == "AWAITING_FUNDS":
+        answer["instructions"] = [{"encoding": "DISPLAY", "type": "BANK", "details": details}]
+    if "receipt" in payment:
+        answer["receipt"] = payment["receipt"]
+    return {**answer, "refunds": payment["refunds"]}
 
 
 def pay(order: dict, text: str) -> None:
@@ -96,7 +99,7 @@ def pay(order: dict, text: str) -> None:
     before = payments.get(order["id"])
     if before is None:
         payments[order["id"]] = {"order": order, "text": text, "status": "AWAITING_FUNDS", "refunds": []}
-        threading.Timer(1, arrive, [order]).start()
+        threading.Timer(1, succeed, [order, "AWAITING_FUNDS"]).start()
     elif before["order"] is not None and before["text"] != text:
         raise Refused(409, "OTHER_ORDER", "The id is that of another order.")
 
@@ -124,12 +127,71 @@ def refund(id_: str, order: dict) -> None:
         payment["status"] = "REFUNDED"
 
 
-def arrive(order: dict) -> None:
-    """Tells the ramp, which then looks the order up; without callbacks it looks less often."""
-    with lock:
-        if payments[order["id"]]["status"] != "AWAITING_FUNDS":
+def account_of(id_: str, after: str = "") -> dict:
+    account = known(accounts, id_)
+    details = {**BANK, "reference": id_}
+    instructions = [] if account["order"] is None else [{"encoding": "DISPLAY", "type": "BANK", "details": details}]
+    ids = ["", *(deposit["id"] for deposit in account["deposits"])]
+    start = ids.index(after) if after in ids else 0
+    status = "ACTIVE" if account["open"] else "CLOSED"
+    return {"id": id_, "status": status, "instructions": instructions, "deposits": account["deposits"][start : start + 100]}
+
+
+def open_account(order: dict, text: str) -> None:
+    """The same id again is the same account; one that was closed before stays closed."""
+    before = accounts.get(order["id"])
+    if before is not None:
+        if before["order"] is None or before["text"] == text:
             return
-        payments[order["id"]]["status"] = "SUCCESS"
+        raise Refused(409, "OTHER_ACCOUNT", "The id is that of another account.")
+    if not onboardings.get(order["onboardingId"], {}).get("checked"):
+        raise Refused(422, "NOT_ONBOARDED", "The customer's checks are not complete.", reason="IDENTITY")
+    accounts[order["id"]] = {"order": order, "text": text, "deposits": [], "open": True}
+    threading.Timer(1, receive, [order["id"], str(uuid.uuid4()), "100.00"]).start()
+
+
+def receive(account_id: str, id_: str, src_amount: str) -> None:
+    """What your bank tells: a payment has arrived at an account. It is a payment of its own, which is delivered or goes back."""
+    with lock:
+        account = known(accounts, account_id)
+        if id_ in payments:
+            return
+        callback_url = account["order"]["callbackUrl"]
+        order = {"id": id_, "onboardingId": account_id, "movement": {"srcAmount": src_amount}, "callbackUrl": callback_url}
+        reason = return_reason(account["open"], Decimal(src_amount))
+        refunds = [] if reason is None else [{"id": f"return-{id_}", "amount": src_amount, "reason": reason}]
+        payments[id_] = {"order": order, "text": "", "status": "REFUNDED" if reason else "PROCESSING", "refunds": refunds}
+        terms = {"returnReason": reason} if reason else {"price": price(src_amount)}
+        account["deposits"].append({"id": id_, "srcCurrencyCode": "USD", "srcAmount": src_amount, **terms})
+    tell(order)
+    threading.Timer(1, succeed, [order, "PROCESSING"]).start()
+
+
+def return_reason(is_open: bool, amount: Decimal) -> str | None:
+    if not is_open:
+        return "ACCOUNT_CLOSED"
+    if amount < Decimal(LEAST):
+        return "BELOW_MINIMUM"
+    return "ABOVE_MAXIMUM" if amount > Decimal(MOST) else None
+
+
+def close(id_: str) -> None:
+    """A close can overtake its account, which is never opened then."""
+    accounts.setdefault(id_, {"order": None, "text": "", "deposits": []})["open"] = False
+
+
+def succeed(order: dict, before: str) -> None:
+    with lock:
+        payment = payments[order["id"]]
+        if payment["status"] != before:
+            return
+        paid = price(order["movement"]["srcAmount"])
+        payment["status"], payment["receipt"] = "SUCCESS", {"amountReceived": paid.pop("destAmount"), **paid}
+    tell(order)
+
+
+def tell(order: dict) -> None:
+    """Tells the ramp, which then looks the order up; without callbacks it looks less often."""
     body = json.dumps({"type": "execution.updated", "onboardingId": order["onboardingId"]})
     id_, seconds = str(uuid.uuid4()), str(int(time.time()))
     mac = hmac.new(SECRET, f"{id_}.{seconds}.{body}".encode(), "sha256").digest()
@@ -155,7 +217,8 @@ def answer(request: BaseHTTPRequestHandler, text: bytes) -> dict:
     if not is_signed(request, text):
         raise Refused(401, "UNAUTHORIZED", "The signature is wrong.")
     body = json.loads(text) if text else None
-    resource, id_, action = (request.path[1:].split("/") + ["", ""])[:3]
+    path, _, query = request.path.partition("?")
+    resource, id_, action = (path[1:].split("/") + ["", ""])[:3]
     match (request.command, resource, id_ != "", action):
         case ("GET", "capabilities", False, ""):
             return CAPABILITIES
@@ -180,6 +243,14 @@ def answer(request: BaseHTTPRequestHandler, text: bytes) -> dict:
         case ("POST", "executions", True, "refunds"):
             refund(id_, body)
             return payment_of(id_)
+        case ("POST", "deposit-accounts", False, ""):
+            open_account(body, text.decode())
+            return account_of(body["id"])
+        case ("GET", "deposit-accounts", True, ""):
+            return account_of(id_, dict(parse_qsl(query)).get("after", ""))
+        case ("POST", "deposit-accounts", True, "close"):
+            close(id_)
+            return account_of(id_)
     raise Refused(404, "NOT_FOUND", "There is no such path.")
 
 

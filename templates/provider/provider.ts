@@ -1,6 +1,6 @@
 /**
  * A whole provider of the ramp, with the standard library of Node.js only: sells USDC for US dollars in a sandbox, where each payment
- * arrives after a second. Run it with `KEY_ID=key SECRET=secret npx tsx provider.ts`, and try it with
+ * arrives after a second, and one of 100.00 at each new deposit account. Run it with `KEY_ID=key SECRET=secret npx tsx provider.ts`, and try it with
  * `routewright ramp provider test --url http://127.0.0.1:8090 --key-id key --secret secret`.
  */
 import { createHash, createHmac, randomUUID, timingSafeEqual } from "node:crypto";
@@ -12,7 +12,7 @@ if (KEY_ID === "" || SECRET === "") throw new Error("Set KEY_ID and SECRET.");
 interface Order {
   readonly id: string;
   readonly onboardingId?: string;
-  readonly movement: { readonly srcAmount: string; readonly src: { readonly currencyCode: string } };
+  readonly movement: { readonly srcAmount: string };
   readonly callbackUrl: string;
 }
 interface Refund {
@@ -24,7 +24,14 @@ interface Payment {
   readonly text: string;
   readonly order: Order | null;
   status: string;
+  receipt?: object;
   refunds: readonly Refund[];
+}
+interface Account {
+  readonly text: string;
+  readonly order: Omit<Order, "movement"> | null;
+  readonly deposits: { readonly id: string; readonly srcAmount: string; readonly srcCurrencyCode: "USD" }[];
+  isOpen: boolean;
 }
 
 /** An answer that is no success: a status, and why. */
@@ -33,6 +40,7 @@ class Refused extends Error {
     readonly status: number,
     readonly code: string,
     message: string,
+    readonly reason?: string,
   ) {
     super(message);
   }
@@ -41,6 +49,9 @@ class Refused extends Error {
 // In a database, with the money: both outlive a restart.
 const onboardings = new Map<string, { readonly order: Order; isChecked: boolean }>();
 const payments = new Map<string, Payment>();
+const accounts = new Map<string, Account>();
+
+const [LEAST, MOST] = ["10.00", "5000.00"];
 
 const CAPABILITIES = {
   code: "example",
@@ -48,6 +59,7 @@ const CAPABILITIES = {
   logo: null,
   sandbox: true,
   refunds: true,
+  depositAccounts: true,
   requirements: [{ code: "KYC", title: "Identity" }],
   rails: [{ code: "ACH", title: "ACH", properties: {}, required: [] }],
   pairs: [
@@ -56,8 +68,8 @@ const CAPABILITIES = {
       destCurrencyCode: "USDC_POLYGON",
       rail: "ACH",
       countries: ["US"],
-      minSrcAmount: "10.00",
-      maxSrcAmount: "5000.00",
+      minSrcAmount: LEAST,
+      maxSrcAmount: MOST,
     },
   ],
 };
@@ -98,19 +110,16 @@ function onboardingOf(id: string): unknown {
   return { id, requirements: [{ ...check, ...state }] };
 }
 
+const BANK = { beneficiary: "Example Payments", rail: "ACH", currency: "USD" };
+
 function paymentOf(id: string): unknown {
-  const { order, status, refunds } = known(payments, id);
+  const { order, status, receipt, refunds } = known(payments, id);
   const answer = { id, reference: `example-${id}`, status, failureReason: null };
   if (order === null) return { ...answer, instructions: [] };
-  const { srcAmount: amount } = order.movement;
-  const details = { beneficiary: "Example Payments", reference: id, rail: "ACH", currency: "USD", amount };
-  const { destAmount: amountReceived, exchangeRate, fees } = price(amount);
-  const isPaid = status === "SUCCESS" || status === "REFUNDED";
-  return {
-    ...answer,
-    instructions: [{ encoding: "DISPLAY", type: "BANK", details }],
-    ...(isPaid && { receipt: { amountReceived, exchangeRate, fees }, refunds }),
-  };
+  const details = { ...BANK, reference: id, amount: order.movement.srcAmount };
+  const isAwaited = status === "AWAITING_FUNDS";
+  const instructions = isAwaited ? [{ encoding: "DISPLAY", type: "BANK", details }] : [];
+  return { ...answer, instructions, ...(receipt && { receipt }), refunds };
 }
 
 /** The same id again is the same order, and never a second payment. */
@@ -118,7 +127,7 @@ function pay(order: Order, text: string): void {
   const before = payments.get(order.id);
   if (before === undefined) {
     payments.set(order.id, { text, order, status: "AWAITING_FUNDS", refunds: [] });
-    setTimeout(() => void move(order, "AWAITING_FUNDS", "SUCCESS"), 1_000);
+    setTimeout(() => void succeed(order, "AWAITING_FUNDS"), 1_000);
   } else if (before.order !== null && before.text !== text)
     throw new Refused(409, "OTHER_ORDER", "The id is that of another order.");
 }
@@ -145,17 +154,72 @@ function refund(id: string, { id: refundId, amount, reason }: Refund): void {
   if (left === 0n) payment.status = "REFUNDED";
 }
 
+function accountOf(id: string, after: string | null): unknown {
+  const { order, isOpen, deposits } = known(accounts, id);
+  const details = { ...BANK, reference: id };
+  const instructions = order === null ? [] : [{ encoding: "DISPLAY", type: "BANK", details }];
+  const next = deposits.slice(deposits.findIndex((deposit) => deposit.id === after) + 1).slice(0, 100);
+  return { id, status: isOpen ? "ACTIVE" : "CLOSED", instructions, deposits: next };
+}
+
+/** The same id again is the same account; one that was closed before stays closed. */
+function open(order: Omit<Order, "movement">, text: string): void {
+  const before = accounts.get(order.id);
+  if (before !== undefined) {
+    if (before.order === null || before.text === text) return;
+    throw new Refused(409, "OTHER_ACCOUNT", "The id is that of another account.");
+  }
+  if (onboardings.get(order.onboardingId ?? "")?.isChecked !== true)
+    throw new Refused(422, "NOT_ONBOARDED", "The customer's checks are not complete.", "IDENTITY");
+  accounts.set(order.id, { text, order, deposits: [], isOpen: true });
+  setTimeout(() => void receive(order.id, randomUUID(), "100.00"), 1_000);
+}
+
+/** What your bank tells: a payment has arrived at an account. It is a payment of its own, which is delivered or goes back. */
+async function receive(accountId: string, id: string, srcAmount: string): Promise<void> {
+  const { order: account, isOpen, deposits } = known(accounts, accountId);
+  if (account === null || payments.has(id)) return;
+  const order = { id, onboardingId: accountId, movement: { srcAmount }, callbackUrl: account.callbackUrl };
+  const returnReason = returnReasonOf(isOpen, srcAmount);
+  const refunds =
+    returnReason === null ? [] : [{ id: `return-${id}`, amount: srcAmount, reason: returnReason }];
+  payments.set(id, { text: "", order, status: returnReason === null ? "PROCESSING" : "REFUNDED", refunds });
+  const terms = returnReason === null ? { price: price(srcAmount) } : { returnReason };
+  deposits.push({ id, srcAmount, srcCurrencyCode: "USD", ...terms });
+  await tell(order);
+  setTimeout(() => void succeed(order, "PROCESSING"), 1_000);
+}
+
+function returnReasonOf(isOpen: boolean, amount: string): string | null {
+  if (!isOpen) return "ACCOUNT_CLOSED";
+  if (cents(amount) < cents(LEAST)) return "BELOW_MINIMUM";
+  return cents(amount) > cents(MOST) ? "ABOVE_MAXIMUM" : null;
+}
+
+/** A close can overtake its account, which is never opened then. */
+function close(id: string): void {
+  const account = accounts.get(id);
+  if (account === undefined) accounts.set(id, { text: "", order: null, deposits: [], isOpen: false });
+  else account.isOpen = false;
+}
+
 function known<T>(all: ReadonlyMap<string, T>, id: string): T {
   const found = all.get(id);
   if (found === undefined) throw new Refused(404, "UNKNOWN_ORDER", "There is no order of this id.");
   return found;
 }
 
-/** Tells the ramp, which then looks the order up; without callbacks it looks less often. */
-async function move(order: Order, from: string, to: string): Promise<void> {
+async function succeed(order: Order, from: string): Promise<void> {
   const payment = payments.get(order.id);
   if (payment?.status !== from) return;
-  payment.status = to;
+  const { destAmount: amountReceived, exchangeRate, fees } = price(order.movement.srcAmount);
+  payment.status = "SUCCESS";
+  payment.receipt = { amountReceived, exchangeRate, fees };
+  await tell(order);
+}
+
+/** Tells the ramp, which then looks the order up; without callbacks it looks less often. */
+async function tell(order: Order): Promise<void> {
   const body = JSON.stringify({ type: "execution.updated", onboardingId: order.onboardingId });
   const [id, seconds] = [randomUUID(), String(Math.floor(Date.now() / 1000))];
   const signature = createHmac("sha256", SECRET).update(`${id}.${seconds}.${body}`).digest("base64");
@@ -178,7 +242,8 @@ function isSigned(request: IncomingMessage, body: string): boolean {
 
 function answer(request: IncomingMessage, text: string): unknown {
   if (!isSigned(request, text)) throw new Refused(401, "UNAUTHORIZED", "The signature is wrong.");
-  const [resource, id = "", action] = (request.url ?? "").slice(1).split("/");
+  const { pathname, searchParams } = new URL(request.url ?? "", "http://provider.example");
+  const [resource, id = "", action] = pathname.slice(1).split("/");
   const body: unknown = text === "" ? null : JSON.parse(text);
   switch (`${request.method ?? ""} ${resource ?? ""}/${id && "{id}"}/${action ?? ""}`) {
     case "GET capabilities//":
@@ -206,6 +271,14 @@ function answer(request: IncomingMessage, text: string): unknown {
     case "POST executions/{id}/refunds":
       refund(id, body as Refund);
       return paymentOf(id);
+    case "POST deposit-accounts//":
+      open(body as Order, text);
+      return accountOf((body as Order).id, null);
+    case "GET deposit-accounts/{id}/":
+      return accountOf(id, searchParams.get("after"));
+    case "POST deposit-accounts/{id}/close":
+      close(id);
+      return accountOf(id, null);
     default:
       throw new Refused(404, "NOT_FOUND", "There is no such path.");
   }
@@ -220,8 +293,9 @@ const server = createServer((request, response) => {
     try {
       send(200, answer(request, Buffer.concat(parts).toString()));
     } catch (error) {
-      if (error instanceof Refused) send(error.status, { error: error.code, message: error.message });
-      else send(500, { error: "INTERNAL", message: String(error) });
+      if (!(error instanceof Refused)) return send(500, { error: "INTERNAL", message: String(error) });
+      const { status, code, message, reason } = error;
+      send(status, { error: code, message, reason });
     }
   });
 });

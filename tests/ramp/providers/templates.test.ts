@@ -9,6 +9,7 @@ import { atEnd } from "../../support/at-end.js";
 import { needs } from "../../support/needs.js";
 import { stopOf } from "../../support/processes.js";
 import { routewright } from "../support/command-line.js";
+import { balancesOf, ended, open } from "../support/deposits.js";
 import { eventually, made, newCustomer, onramp, ownWorld, reached } from "../support/world.js";
 
 const world = await ownWorld();
@@ -32,31 +33,13 @@ describe.skipIf(!needs("python3")).each(["provider.ts", "provider.py"])("the tem
       ...["provider", "test", "--url", url, "--key-id", "key", "--secret", "secret"],
     );
     expect(out, error).not.toContain("FAIL");
+    expect(out).toContain("a deposit account is opened");
     expect(out).toContain("a full refund is REFUNDED");
     expect(exit).toBe(0);
   });
 
   it("sells through the ramp: a form on the hosted page, a payment, a callback and a refund", async () => {
-    const url = await start(file);
-    const project = await world.project({ providers: [] });
-    const connection = { provider: "example", url, keyId: "key", secret: "secret" };
-    made(await connectProvider(world.database, world.vault, project.id, connection));
-    const auth = await newCustomer(world, project);
-    const src = { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } };
-    const body = onramp({ src, autoExecute: true });
-    const created = await world.call("POST", "/v1/intent", { auth, body });
-    expect(created.status, created.text).toBe(201);
-    expect(created.json.intent.status).toBe("COMPLIANCE_IN_PROGRESS");
-    const form = { action: "submit", requirement: "KYC", [`${FIELD_PREFIX}fullName`]: "Ada" };
-    const page = `${world.url}${new URL(String(created.json.onboardingUrl)).pathname}`;
-    const submitted = await fetch(page, {
-      method: "POST",
-      body: new URLSearchParams(form),
-      redirect: "manual",
-    });
-    expect(submitted.status).toBe(303);
-    const id = String(created.json.intent.id);
-    await reached(world, `/v1/intent/${id}`, { auth }, "COMPLETED");
+    const { project, auth, id } = await paid(file);
     const refund = { reason: "returned" };
     await world.call("POST", `/v1/intents/${id}/refund`, { auth: project.basic, body: refund });
     await eventually(
@@ -66,4 +49,47 @@ describe.skipIf(!needs("python3")).each(["provider.ts", "provider.py"])("the tem
     const { json } = await world.call("GET", `/v1/intents/${id}`, { auth: project.basic });
     expect(json).not.toHaveProperty("attention");
   });
+
+  it("gives deposit accounts: what arrives is delivered, and goes back once the account is closed", async () => {
+    const { project, auth } = await paid(file);
+    const [delivered, closed] = [await open(world, auth), await open(world, auth)];
+    expect([delivered.json.status, closed.json.status], delivered.text).toEqual(["ACTIVE", "ACTIVE"]);
+    const close = `/v1/customers/deposit-accounts/${String(closed.json.id)}/close`;
+    expect((await world.call("POST", close, { auth, body: {} })).json.status).toBe("CLOSED");
+    const [served] = await ended(world, { project }, delivered.json.id, 1);
+    expect(served.intent).toMatchObject({ status: "COMPLETED", price: { destAmount: "99.000000" } });
+    expect(served).not.toHaveProperty("attention");
+    const [returned] = await ended(world, { project }, closed.json.id, 1);
+    expect(returned.intent).toMatchObject({
+      status: "TRANSACTION_FAILED",
+      deposit: { returnReason: "ACCOUNT_CLOSED" },
+    });
+    expect(returned).not.toHaveProperty("attention");
+    expect(await balancesOf(world, closed.json.id)).toEqual([]);
+  });
 });
+
+/** A customer who has paid, at the provider of a template. */
+async function paid(file: string) {
+  const url = await start(file);
+  const project = await world.project({ providers: [] });
+  const connection = { provider: "example", url, keyId: "key", secret: "secret" };
+  made(await connectProvider(world.database, world.vault, project.id, connection));
+  const auth = await newCustomer(world, project);
+  const src = { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } };
+  const body = onramp({ src, autoExecute: true });
+  const created = await world.call("POST", "/v1/intent", { auth, body });
+  expect(created.status, created.text).toBe(201);
+  expect(created.json.intent.status).toBe("COMPLIANCE_IN_PROGRESS");
+  const form = { action: "submit", requirement: "KYC", [`${FIELD_PREFIX}fullName`]: "Ada" };
+  const page = `${world.url}${new URL(String(created.json.onboardingUrl)).pathname}`;
+  const submitted = await fetch(page, {
+    method: "POST",
+    body: new URLSearchParams(form),
+    redirect: "manual",
+  });
+  expect(submitted.status).toBe(303);
+  const id = String(created.json.intent.id);
+  await reached(world, `/v1/intent/${id}`, { auth }, "COMPLETED");
+  return { project, auth, id };
+}
