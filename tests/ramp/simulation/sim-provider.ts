@@ -1,5 +1,6 @@
 /** A provider of the simulation: orders, money and its own ledger in memory, honest or not, over a network that loses and doubles messages. */
 import Big from "big.js";
+import type { DepositAccount } from "../../../runtime/ramp/providers/deposit-messages.js";
 import type {
   Execution,
   ExecutionOrder,
@@ -13,6 +14,7 @@ import type { Provider, ProviderReply } from "../../../runtime/ramp/providers/pr
 import { FEES } from "../support/card-provider.js";
 import { type Market, PRICE } from "./market.js";
 import type { Random } from "./random.js";
+import type { SimBank } from "./sim-bank.js";
 
 /** The process that makes a call dies. */
 export class Crash extends Error {}
@@ -82,6 +84,7 @@ export class SimProvider implements Provider {
   readonly #cancelledRefunds = new Set<string>();
   readonly #random: Random;
   readonly #market: Market;
+  readonly #bank: SimBank;
   /** Quotes that an onboarding has accepted. */
   readonly #accepted = new Set<string | undefined>();
   order: Order | null = null;
@@ -92,10 +95,12 @@ export class SimProvider implements Provider {
   /** It called an order unknown that it has. */
   hasDenied = false;
   #before: Execution | null = null;
+  #accountBefore: ProviderReply<DepositAccount> | null = null;
 
-  constructor(random: Random, market: Market) {
+  constructor(random: Random, market: Market, bank: SimBank) {
     this.#random = random;
     this.#market = market;
+    this.#bank = bank;
   }
 
   /** What its account holds by its own books, by currency. */
@@ -250,9 +255,17 @@ export class SimProvider implements Provider {
 
   capabilities: Provider["capabilities"] = () => Promise.reject(new Error("Not called."));
   submit: Provider["submit"] = () => Promise.reject(new Error("Not called."));
-  openDepositAccount: Provider["openDepositAccount"] = () => Promise.reject(new Error("Not called."));
-  depositAccount: Provider["depositAccount"] = () => Promise.reject(new Error("Not called."));
-  closeDepositAccount: Provider["closeDepositAccount"] = () => Promise.reject(new Error("Not called."));
+  openDepositAccount: Provider["openDepositAccount"] = (id, body) =>
+    this.#call(() => this.#bank.open(id, body));
+  closeDepositAccount: Provider["closeDepositAccount"] = (id) => this.#call(() => this.#bank.close(id));
+  depositAccount: Provider["depositAccount"] = (id, after) => {
+    const { fault } = this;
+    return this.#call(() => {
+      const stale = this.#accountBefore;
+      this.#accountBefore = this.#bank.account(id, after);
+      return fault === "stale" && stale !== null ? stale : this.#accountBefore;
+    });
+  };
   verifyCallback: Provider["verifyCallback"] = () => null;
 
   quote: Provider["quote"] = () =>
@@ -308,6 +321,8 @@ export class SimProvider implements Provider {
   execution: Provider["execution"] = (id) => {
     const { fault } = this;
     return this.#call(() => {
+      const deposit = this.#bank.execution(id);
+      if (deposit !== null) return deposit;
       if (this.order?.id === id && fault === "forgotten") this.hasDenied = true;
       if (this.order?.id !== id || fault === "forgotten") return { kind: "unknown" };
       const now = this.#report();

@@ -3,6 +3,9 @@
  * that are lost and doubled, crashes between all steps, operators who decide twice, a clock that jumps ahead, restored backups.
  * After each run the journal balances and equals the provider's own ledger, no order and no refund was made twice, and what is wrong needs attention.
  *
+ * Some customers have a deposit account: payments arrive there once, listed twice, in pages, in a wrong currency, after it is closed, read by two
+ * servers. Each is one intent, and delivered or gone back.
+ *
  * A customer is erased in the middle of requests and of the server's work, and databases are restored into empty clusters: nothing names who is erased.
  *
  * A run is its seed: `RAMP_SIMULATION_SEED=<seed>` repeats one; with `RAMP_SIMULATION_RUNS` it is the first of so many. The full number, in
@@ -31,8 +34,9 @@ const RUNS = Number(RAMP_SIMULATION_RUNS ?? (SEED === undefined ? 200 : 1));
 const FIRST_SEED = Number(SEED ?? 1);
 const START = Date.parse("2026-03-01T00:00:00Z");
 
-/** Tables with the rows of an intent, in the order in which they refer to each other. */
+/** Tables with the rows of an intent or of a deposit account, in the order in which they refer to each other. */
 const TABLES = [
+  "deposit_accounts",
   "intents",
   "requirements",
   "transactions",
@@ -41,7 +45,15 @@ const TABLES = [
   "provider_answers",
   "events",
 ] as const;
-const ownId = (table: string): string => (table === "intents" ? "id" : "intent_id");
+const ownId = (table: string): string =>
+  table === "intents" || table === "deposit_accounts" ? "id" : "intent_id";
+/** The rows `r` of a table that are those of the ids `$1`; events of a deposit account name it in their body. */
+const ownRows = (table: string): string =>
+  `(r.${ownId(table)} = ANY ($1::uuid[])${
+    table === "events"
+      ? " OR r.type = 'deposit_account.updated' AND r.body::json #>> '{data,depositAccountId}' = ANY ($1::uuid[]::text[])"
+      : ""
+  })`;
 
 it(`keeps the money right in ${String(RUNS)} runs`, { timeout: 3_600_000 }, async () => {
   const stage = await ownStage();
@@ -108,9 +120,9 @@ async function ownStage(): Promise<Stage> {
       capabilities,
     ]);
   });
-  const restore = async (id: string, backup: unknown): Promise<void> => {
+  const restore = async (ids: readonly string[], backup: unknown): Promise<void> => {
     for (const table of TABLES) {
-      await restorer.query(`DELETE FROM ramp.${table} WHERE ${ownId(table)} = $1`, [id]);
+      await restorer.query(`DELETE FROM ramp.${table} r WHERE ${ownRows(table)}`, [ids]);
       const names = columnsOf(table);
       await restorer.query(
         `INSERT INTO ramp.${table} (${names}) SELECT ${names} FROM jsonb_populate_recordset(NULL::ramp.${table}, $1)`,
@@ -125,16 +137,16 @@ async function ownStage(): Promise<Stage> {
       await database.of(projectId).rows(insert, [id, `${PERSON} ${id}`, newId()]);
       return id;
     },
-    async traces(intentId, customerId) {
+    async traces(ids, customerId) {
       const names = `r::text LIKE ANY (ARRAY['%${PERSON}%', '%' || $2 || '%'])`;
       // Answers are sealed: each of them can name the customer.
       const of = (table: string): string =>
-        `r.${ownId(table)} = $1 AND ${table === "provider_answers" ? "true" : names}`;
+        `${ownRows(table)} AND ${table === "provider_answers" ? "true" : names}`;
       const rows = [...TABLES.map((table) => [table, of(table)]), ["customers", "r.id::text = $2"]].map(
         ([table, isNamed]) =>
-          `SELECT '${table}' AS table FROM ramp.${table} r WHERE ($1::uuid, $2::text) IS NOT NULL AND ${isNamed}`,
+          `SELECT '${table}' AS table FROM ramp.${table} r WHERE ($1::uuid[], $2::text) IS NOT NULL AND ${isNamed}`,
       );
-      const found = await restorer.query<{ table: string }>(rows.join(" UNION "), [intentId, customerId]);
+      const found = await restorer.query<{ table: string }>(rows.join(" UNION "), [ids, customerId]);
       return found.rows.map(({ table }) => table);
     },
     connectionId,
@@ -152,13 +164,12 @@ async function ownStage(): Promise<Stage> {
       await recordJump(database, clock.database - clock.server, await recordedJumps(pool));
       clock.server = clock.database;
     },
-    async backup(id) {
+    async backup(ids) {
       const rows = TABLES.map(
-        (table) =>
-          `(SELECT jsonb_agg(to_jsonb(r)) FROM ramp.${table} r WHERE r.${ownId(table)} = $1) AS ${table}`,
+        (table) => `(SELECT jsonb_agg(to_jsonb(r)) FROM ramp.${table} r WHERE ${ownRows(table)}) AS ${table}`,
       );
       const changed = `(SELECT changed_at::text FROM ramp.change_times) AS changed`;
-      return (await restorer.query<Record<string, unknown>>(`SELECT ${rows.join(", ")}, ${changed}`, [id]))
+      return (await restorer.query<Record<string, unknown>>(`SELECT ${rows.join(", ")}, ${changed}`, [ids]))
         .rows[0];
     },
     async sequences(id) {
@@ -168,9 +179,16 @@ async function ownStage(): Promise<Stage> {
       );
       return rows.map(({ sequence }) => Number(sequence));
     },
+    async depositIntents(accountId) {
+      const { rows } = await pool.query<{ count: number }>(
+        "SELECT count(*)::int AS count FROM ramp.intents WHERE deposit_account_id = $1",
+        [accountId],
+      );
+      return rows[0]?.count ?? 0;
+    },
     restore,
-    async restoreOnEmptyCluster(id, backup) {
-      await restore(id, backup);
+    async restoreOnEmptyCluster(ids, backup) {
+      await restore(ids, backup);
       await restorer.query("UPDATE ramp.change_times SET changed_at = $1", [
         (backup as Record<string, unknown>)["changed"],
       ]);

@@ -20,6 +20,7 @@ import {
 import { difference } from "../../../runtime/ramp/operator/diagnostics.js";
 import { Crash, type Fault, SimProvider } from "./sim-provider.js";
 import { knownProblems, moneyProblems, summary, unflagged } from "./problems.js";
+import { DepositActs } from "./deposit-acts.js";
 import { PERSON, PriceActs } from "./price-acts.js";
 import { Random } from "./random.js";
 import type { Stage } from "./stage.js";
@@ -40,6 +41,16 @@ const FAULTS: readonly Fault[] = [
   "forgotten",
 ];
 
+/** Work of a process that may not survive it. */
+async function survived(work: () => Promise<string>): Promise<string> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Crash)) throw error;
+    return "crashed";
+  }
+}
+
 export class Simulation {
   readonly #stage: Stage;
   readonly #random: Random;
@@ -47,6 +58,7 @@ export class Simulation {
   readonly #erasures: Random;
   readonly #ramp: IntentContext;
   readonly #prices: PriceActs;
+  readonly #deposits: DepositActs;
   readonly provider: SimProvider;
   /** What happened, for a run that fails. */
   readonly trace: string[] = [];
@@ -74,7 +86,8 @@ export class Simulation {
     this.#random = new Random(seed);
     this.#erasures = new Random(seed + 1_000_000);
     this.#prices = new PriceActs(stage, new Random(seed + 2_000_000));
-    this.provider = new SimProvider(this.#random, this.#prices.market);
+    this.#deposits = new DepositActs(stage, new Random(seed + 3_000_000));
+    this.provider = new SimProvider(this.#random, this.#prices.market, this.#deposits.bank);
     const connection = {
       id: stage.connectionId,
       provider: this.provider,
@@ -107,12 +120,18 @@ export class Simulation {
 
   async run(): Promise<void> {
     if (!(await this.#create())) return;
+    await this.#deposits.request(this.#customerId, this.#id);
     const steps = 6 + Math.floor(this.#random.next() * 14);
     for (let step = 0; step < steps; step++) await this.#happen();
     await this.#settle();
     await this.#check();
     // A jump of the clock moves the deadlines of all that there is.
-    await this.#stage.restore(this.#id, {});
+    await this.#stage.restore(this.#ids, {});
+  }
+
+  /** Of its intent, and of the deposit account and its intents. */
+  get #ids(): readonly string[] {
+    return [this.#id, ...this.#deposits.ids];
   }
 
   /** False: the customer was erased in the middle of the request, and nothing is stored. */
@@ -178,6 +197,8 @@ export class Simulation {
     // While the server works on the intent.
     const moved = await this.#prices.happen(this.#crashing(this.#stage.database), this.#id);
     if (moved !== null) this.trace.push(moved);
+    const arrived = await this.#deposits.happen(this.#ramp, (random, work) => this.#faulty(random, work));
+    if (arrived !== null) this.trace.push(arrived);
     const said = this.#erasures.chance(0.07)
       ? (await Promise.all([this.#work(), this.#erase()])).join(", ")
       : await this.#random.pick(acts)();
@@ -186,25 +207,23 @@ export class Simulation {
 
   /** The server works on the intent, as after a poll or a callback. */
   async #work(): Promise<string> {
-    try {
-      await processIfFree(
-        this.#ramp,
-        this.#stage.projectId,
-        { id: this.#id, owner: newId() },
-        () => undefined,
-      );
+    const leased = { id: this.#id, owner: newId() };
+    return survived(async () => {
+      await processIfFree(this.#ramp, this.#stage.projectId, leased, () => undefined);
       return "worked";
-    } catch (error) {
-      if (!(error instanceof Crash)) throw error;
-      return "crashed";
-    }
+    });
   }
 
-  async #faultyWork(): Promise<string> {
-    this.provider.fault = this.#random.pick(FAULTS);
-    this.#crashesAtCommit = this.#random.chance(0.2) ? this.#random.pick(["before", "after"] as const) : null;
+  #faultyWork(): Promise<string> {
+    return this.#faulty(this.#random, () => this.#work());
+  }
+
+  /** Over a network that loses and doubles, in a process that can die. */
+  async #faulty(random: Random, work: () => Promise<string>): Promise<string> {
+    this.provider.fault = random.pick(FAULTS);
+    this.#crashesAtCommit = random.chance(0.2) ? random.pick(["before", "after"] as const) : null;
     const said = `${this.provider.fault}, crash at commit: ${String(this.#crashesAtCommit)}`;
-    const worked = await this.#work();
+    const worked = await survived(work);
     this.provider.fault = "none";
     this.#crashesAtCommit = null;
     return `${worked} with ${said}`;
@@ -298,7 +317,7 @@ export class Simulation {
   async #backUpOrRestore(): Promise<string> {
     const sequences = await this.#stage.sequences(this.#id);
     if (this.#backup === null) {
-      const rows = await this.#stage.backup(this.#id);
+      const rows = await this.#stage.backup(this.#ids);
       this.#backup = { rows, accepted: this.#accepted, sequences, isErased: this.#isErased };
       return "backed up";
     }
@@ -309,8 +328,8 @@ export class Simulation {
     if (isEmptyCluster) await this.#advance(1_000);
     // An acceptance that is lost leaves an order at a price that nobody knows.
     if (this.#prices.restored()) this.#anomalies++;
-    if (isEmptyCluster) await this.#stage.restoreOnEmptyCluster(this.#id, rows);
-    else await this.#stage.restore(this.#id, rows);
+    if (isEmptyCluster) await this.#stage.restoreOnEmptyCluster(this.#ids, rows);
+    else await this.#stage.restore(this.#ids, rows);
     // An erasure after the backup is lost with the restore.
     if (this.#isErased && !isErased) await this.#stage.customer(this.#customerId);
     this.#isErased = isErased;
@@ -328,6 +347,9 @@ export class Simulation {
       await this.#advance(POLLING.leaseMs + POLLING.maxBackoffMs + 1_000);
       await this.#callback();
       await this.#work();
+      if (round < 2) continue;
+      this.#deposits.bank.settle();
+      await this.#deposits.work(this.#ramp);
     }
     this.trace.push("settled");
   }
@@ -353,6 +375,7 @@ export class Simulation {
       ...(openRefund(intent) ? ["a refund was not sent"] : []),
       ...moneyProblems(intent, this.provider, this.#refundedByNote),
       ...this.#attentionProblems(intent),
+      ...(await this.#deposits.problems()),
       ...(await this.#identityProblems(intent)),
     ];
     if (problems.length > 0)
@@ -362,7 +385,7 @@ export class Simulation {
   /** Nothing names an erased customer, whatever was under way; the intent of another one is its own. */
   async #identityProblems(intent: Intent): Promise<readonly string[]> {
     if (!this.#isErased) return intent.customerId === this.#customerId ? [] : ["another customer's intent"];
-    return (await this.#stage.traces(this.#id, this.#customerId)).map((table) => `named in ${table}`);
+    return (await this.#stage.traces(this.#ids, this.#customerId)).map((table) => `named in ${table}`);
   }
 
   /** What is wrong needs attention until somebody decides; what is right needs none. */

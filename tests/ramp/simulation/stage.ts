@@ -7,8 +7,8 @@ export interface Stage {
   readonly projectId: ProjectId;
   /** Creates a customer of this run; its id. */
   customer(id: string): Promise<string>;
-  /** What is stored that names the customer of an intent, by table. */
-  traces(intentId: string, customerId: string): Promise<readonly string[]>;
+  /** What is stored that names the customer of intents and deposit accounts, by table. */
+  traces(ids: readonly string[], customerId: string): Promise<readonly string[]>;
   readonly connectionId: string;
   readonly database: RampDatabase;
   /** Moves the clock of the database and of the server. */
@@ -16,12 +16,14 @@ export interface Stage {
   /** The database's clock jumps; a server sees it when it notices. */
   jump(milliseconds: number): Promise<void>;
   notice(): Promise<void>;
-  /** The rows of an intent, to be put back later. */
-  backup(intentId: string): Promise<unknown>;
-  restore(intentId: string, backup: unknown): Promise<void>;
+  /** The rows of intents and of deposit accounts, to be put back later. */
+  backup(ids: readonly string[]): Promise<unknown>;
+  restore(ids: readonly string[], backup: unknown): Promise<void>;
   /** The same in a cluster without the role's rights, whose last event was that of the backup; then `migrate`. */
-  restoreOnEmptyCluster(intentId: string, backup: unknown): Promise<void>;
+  restoreOnEmptyCluster(ids: readonly string[], backup: unknown): Promise<void>;
   /** The sequence numbers of an intent's events. */
   sequences(intentId: string): Promise<readonly number[]>;
+  /** How many intents a deposit account has. */
+  depositIntents(accountId: string): Promise<number>;
   readonly ramp: Omit<IntentContext, "providers" | "database">;
 }
