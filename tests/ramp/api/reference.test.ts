@@ -1,4 +1,5 @@
 /** The tables of runtime/ramp/docs are those of the code, both ways. */
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { DEPOSIT_ACCOUNT_MOVES } from "../../../runtime/ramp/intents/deposit-account.js";
 import { REFUND_MOVES } from "../../../runtime/ramp/intents/refund.js";
@@ -9,6 +10,7 @@ import { RAMP_ERRORS } from "../../../runtime/ramp/core/ramp-errors.js";
 import { DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
 import { CALLS } from "../../../runtime/ramp/providers/calls.js";
 import { type OperationName, OPERATIONS } from "../../../runtime/ramp/providers/operations.js";
+import { REQUEST_HEADERS, requestSignature } from "../../../runtime/ramp/providers/signature.js";
 import { UNAVAILABLE_REASONS } from "../../../runtime/ramp/providers/quotes.js";
 import * as protocol from "../../../runtime/ramp/providers/protocol.js";
 import * as depositMessages from "../../../runtime/ramp/providers/deposit-messages.js";
@@ -217,4 +219,15 @@ it("operations of the provider protocol", () => {
     ...cells,
   ]);
   expect(rows).toEqual(expected);
+});
+
+it("the signature that the page works out is that of the ramp", () => {
+  const page = readFileSync(new URL(`../../../${PROTOCOL}`, import.meta.url), "utf8");
+  const request = {
+    ...{ timestamp: "1767225600", method: "POST", target: "/north/executions" },
+    ...{ idempotencyKey: "execution:1", body: '{"id":"1"}' },
+  };
+  for (const text of Object.values(request)) expect(page).toContain(text);
+  expect(page).toContain(requestSignature("secret", request));
+  for (const header of Object.values(REQUEST_HEADERS)) expect(page.toLowerCase()).toContain(`\`${header}\``);
 });
