@@ -36,7 +36,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("packaging", "install"),
     ...within("end-to-end", "generated-clients", "typed-client"),
     ...within("ramp/api", "clients"),
-    ...within("starter", "copies"),
+    ...within("starter", "clickhouse-copy", "copies"),
   ],
   "run the templates' pipelines and dashboards": [
     ...within("ci-templates", "pull-request", "runs", "schema"),
@@ -61,10 +61,10 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("ramp/database", "backup", "database-restart"),
     ...within("ramp/intents", "crash"),
     ...within("ramp/operator", "commands"),
-    ...within("commands", "purge"),
+    ...within("commands", "purge", "terminal"),
   ],
   "need a further server: a proxy, a pooler, Redis, a store of files, an identity provider": [
-    ...within("artifacts", "contract", "served", "watch"),
+    ...within("artifacts", "compressed", "contract", "served", "watch"),
     ...within("core/http", "forwarded-headers", "nginx", "public-address"),
     ...within("core/request/rate-limit", "outage", "processes", "redis-store"),
     ...within("core/response", "shared-caches", "verify-cache"),
@@ -77,7 +77,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("core/warehouse", "against-sql", "row-formats", "rows-as-bytes"),
     ...within("core/response", "cursors-while-rebuilt", "python-readers", "random-changes", "tables"),
     ...within("core/request", "costly-requests", "injection"),
-    ...within("core/handler", "properties", "schemathesis"),
+    ...within("core/handler", "parameter-examples", "properties", "schemathesis"),
     ...within(
       "clickhouse",
       "against-postgres",
@@ -88,7 +88,16 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ),
     ...within("commands", "prototype-names"),
     ...within("postgres", "changed-columns", "every-setting", "every-type", "random-changes", "search-path"),
-    ...within("ddl", "exact-files", "random-files", "writers"),
+    ...within(
+      "ddl",
+      "engine-limits",
+      "exact-files",
+      "newer-duckdb",
+      "prototype-names",
+      "random-files",
+      "writers",
+    ),
+    ...within("render", "random"),
     ...within("verify", "aggregates"),
     ...within("server/mcp", "conformance"),
     ...within("ramp/api", "schemathesis"),
@@ -96,6 +105,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("ramp/simulation"),
   ],
   "measure memory, or hold thousands of connections": [
+    ...within("server/system", "values-crowd"),
     ...within("core/http", "crowds", "file-descriptors", "floods", "slow-readers", "ten-thousand"),
     ...within(
       "core/response",
