@@ -78,6 +78,9 @@ const secrets = new Map<string, string>([
   ["a PIX key", "98765432100"],
   ["a wallet", WALLET],
   ["a form's answer", "Very Private Name"],
+  ["the sender of a travel rule", "Quillfeather"],
+  ["the sender's address", "Milestone Lane"],
+  ["the receiver of a travel rule", "Zimmerzoll"],
   ...SANDBOX_PROVIDERS.map(({ code, secret }): [string, string] => [`the secret of ${code}`, secret]),
 ]);
 
@@ -115,8 +118,29 @@ const toBank = {
   autoExecute: true,
 };
 
+const named = (last: string) => ({
+  name: {
+    nameIdentifier: [
+      { primaryIdentifier: last, secondaryIdentifier: "Ada", naturalPersonNameIdentifierType: "LEGL" },
+    ],
+  },
+});
+const HOME = {
+  addressType: "HOME",
+  addressLine: ["Milestone Lane 7"],
+  townName: "London",
+  country: "GB",
+};
+const originator = {
+  originatorPerson: [{ naturalPerson: { ...named("Quillfeather"), geographicAddress: [HOME] } }],
+};
+const beneficiary = { beneficiaryPerson: [{ naturalPerson: named("Zimmerzoll") }] };
+/** Sandbox South asks for sender and receiver from 1000 on. */
+const large = { ...fromBank, srcAmount: "1000.00" };
+const withNames = { ...large, travelRule: { originator, beneficiary } };
+
 async function goodWays(auth: string): Promise<void> {
-  for (const body of [onramp(fromBank), toBank]) {
+  for (const body of [onramp(fromBank), onramp(withNames), toBank]) {
     const key = `good-${String(body["srcAmount"])}`;
     const created = await call(url, "POST", "/v1/intent", { auth, key, body });
     expect(created.status, created.text).toBe(201);
@@ -151,6 +175,10 @@ async function badRequests(auth: string): Promise<void> {
     await call(url, "POST", "/v1/intent", { auth, text: `{"accountNumber":"987654321098",` }),
     await call(url, "POST", "/v1/intent", {
       auth,
+      body: { ...onramp(withNames), travelRule: { originator, beneficiary: { Zimmerzoll: originator } } },
+    }),
+    await call(url, "POST", "/v1/intent", {
+      auth,
       body: onramp({ src: { currencyCode: "USD", details: { ...BANK, routingNumber: "0210000891" } } }),
     }),
     await call(url, "POST", `/v1/provider-callbacks/${project.id}/${project.id}`, {
@@ -175,7 +203,8 @@ async function providerTrouble(auth: string): Promise<void> {
     const before = failedCalls();
     const create = async (): Promise<number> => {
       await sandbox.set(trouble);
-      const { status, text } = await call(url, "POST", "/v1/intent", { auth, body: onramp(fromBank) });
+      const body = onramp(withNames);
+      const { status, text } = await call(url, "POST", "/v1/intent", { auth, body });
       expect(status, text).toBe(201);
       return failedCalls();
     };
@@ -184,6 +213,32 @@ async function providerTrouble(auth: string): Promise<void> {
     else await create();
     await sandbox.set({ failNext: 0, execution: "settle", onboarding: "wait" });
   }
+}
+
+/** Sender and receiver on the hosted page: in Greek letters, then while the provider fails, then for good. */
+async function namesOnPage(auth: string): Promise<void> {
+  const { json } = await call(url, "POST", "/v1/intent", { auth, body: onramp(large) });
+  const page = new URL(String(json.onboardingUrl)).pathname;
+  await eventually(
+    () => call(url, "GET", page),
+    ({ text }) => text.includes("Last name of the sender"),
+  );
+  const fields = {
+    ...{ originatorFirstName: "Ada", originatorLastName: "Quillfeather", originatorTown: "London" },
+    ...{ originatorAddress: "Milestone Lane 7", originatorCountry: "GB" },
+    ...{ beneficiaryFirstName: "Grace", beneficiaryLastName: "Zimmerzoll" },
+  };
+  const send = async (more: Readonly<Record<string, string>>): Promise<number> => {
+    const form = new URLSearchParams({ action: "submit", requirement: "TRAVEL_RULE" });
+    for (const [name, value] of Object.entries({ ...fields, ...more })) form.set(`field.${name}`, value);
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    return (await call(url, "POST", page, { text: form.toString(), headers })).status;
+  };
+  expect(await send({ originatorLastName: "Quillfeather Κουίλ" })).toBe(422);
+  await sandbox.set({ failNext: 4 });
+  await send({});
+  await sandbox.set({ failNext: 0 });
+  expect(await send({})).toBe(303);
 }
 
 /** PostgreSQL's error about a refused row contains the row. */
@@ -203,9 +258,12 @@ async function databaseTrouble(auth: string): Promise<void> {
 
 it("no secret, token or bank detail is ever logged, at the finest level, with all that can fail failing", async () => {
   const auth = await newCustomer({ id: "erika", subject_token: await idToken({}) });
+  // Large payments are checked too.
+  await sandbox.set({ onboarding: "approve" });
   await goodWays(auth);
   await badRequests(auth);
   receiver.status = 500;
+  await namesOnPage(auth);
   await providerTrouble(auth);
   await eventually(
     () => queryAt(databaseUrl, "SELECT FROM ramp.webhook_deliveries WHERE last_result = '500'"),
