@@ -26,6 +26,9 @@ export interface Currency {
   readonly blockchain: Blockchain | null;
 }
 
+/** What checks of amounts need of a currency. */
+export type CheckedCurrency = Pick<Currency, "code" | "ticker" | "decimals" | "type">;
+
 /**
  * All currencies by code in upper case, read once: they change with migrations only. Callers may write a code in any
  * letter case.
@@ -67,7 +70,7 @@ const MAX_WHOLE_DIGITS = 30;
 type Amount = string;
 
 /** Reads a decimal text, whose pattern is checked before, as an amount of the currency. */
-export function readAmount(text: string, { code, decimals }: Currency): Outcome<Amount> {
+export function readAmount(text: string, { code, decimals }: CheckedCurrency): Outcome<Amount> {
   const [whole = "", fraction = ""] = text.split(".");
   if (fraction.length > decimals)
     return failed(`An amount in ${code} has at most ${String(decimals)} decimals.`);

@@ -113,6 +113,18 @@ async function writeFile(client: pg.Client, file: string, isOperators: boolean):
     }
 }
 
+/** A token that an operator's file can describe has up to so many decimals. */
+const MOST_DECIMALS = 18;
+
+/** A currency without a database: of ISO 4217, of the default assets, or a token that neither names. */
+export function defaultCurrency(code: string) {
+  const [ticker = "", chain] = code.split("_");
+  if (chain === undefined)
+    return { code, ticker, type: "FIAT", decimals: currencyCodes.code(code)?.digits ?? 2 } as const;
+  const asset = readAssets(DEFAULTS).assets.find((known) => known.ticker === ticker);
+  return { code, ticker, type: "CRYPTO", decimals: asset?.decimals ?? MOST_DECIMALS } as const;
+}
+
 /** An amount with the decimals `$2`; one with more digits cannot be stored so. */
 const scaled = (amount: string): string => `round((${amount})::numeric, $2)`;
 const amountText = (path: string, amount: string): string =>

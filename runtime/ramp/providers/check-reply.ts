@@ -1,5 +1,5 @@
 import Big from "big.js";
-import { type Currency, readAmount } from "../accounts/currency.js";
+import { type CheckedCurrency, readAmount } from "../accounts/currency.js";
 import type { CoreContext } from "../core/context.js";
 import {
   type Execution,
@@ -14,8 +14,8 @@ import { isPageAddress } from "./message-fields.js";
 
 /** The movement of money that was requested of a provider: its replies are checked against it. */
 export interface RequestedMovement {
-  readonly src: Currency;
-  readonly dest: Currency;
+  readonly src: CheckedCurrency;
+  readonly dest: CheckedCurrency;
   readonly srcAmount: string;
   readonly rails: readonly Rail[];
 }
@@ -216,7 +216,7 @@ function isFeeFar(
 }
 
 /** An amount with all decimals of its currency. */
-export function exactAmount(amount: string, { decimals }: Currency): string {
+export function exactAmount(amount: string, { decimals }: CheckedCurrency): string {
   return new Big(amount).toFixed(decimals);
 }
 
@@ -252,6 +252,6 @@ function refundsProblem(refunds: readonly Refund[], { src }: RequestedMovement):
   return new Set(refunds.map(({ id }) => id)).size < refunds.length ? "two refunds have one id" : null;
 }
 
-function isAmountOf(text: string, currency: Currency): boolean {
+function isAmountOf(text: string, currency: CheckedCurrency): boolean {
   return readAmount(text, currency).ok;
 }

@@ -22,11 +22,15 @@ export const REQUEST_HEADERS = {
   signature: "x-provider-signature",
 } as const;
 
-/** HMAC-SHA256, in hexadecimal, over the lines timestamp, method, target, idempotency key and SHA-256 of the body. */
-export function requestSignature(secret: string, request: SignedRequest): string {
+/** The lines timestamp, method, target, idempotency key and SHA-256 of the body. */
+export function signedLines(request: SignedRequest): readonly string[] {
   const digest = createHash("sha256").update(request.body).digest("hex");
-  const lines = [request.timestamp, request.method, request.target, request.idempotencyKey, digest];
-  return `v1=${createHmac("sha256", secret).update(lines.join("\n")).digest("hex")}`;
+  return [request.timestamp, request.method, request.target, request.idempotencyKey, digest];
+}
+
+/** HMAC-SHA256, in hexadecimal, over the signed lines. */
+export function requestSignature(secret: string, request: SignedRequest): string {
+  return `v1=${createHmac("sha256", secret).update(signedLines(request).join("\n")).digest("hex")}`;
 }
 
 /** Whether a request is signed with the secret, and recent. */

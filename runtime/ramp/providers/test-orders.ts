@@ -1,5 +1,7 @@
 import Big from "big.js";
-import type { Movement, Pair } from "./protocol.js";
+import type { CheckedCurrency } from "../accounts/currency.js";
+import { providerViolations } from "../core/json-schema.js";
+import type { Movement, Pair, RailDescription } from "./protocol.js";
 import { TRAVEL_RULE, travelRuleOf } from "./travel-rule.js";
 
 /** What `ramp provider test` orders, and what its customers fill in. */
@@ -20,30 +22,46 @@ export function fieldsFor(code: string): Readonly<Record<string, unknown>> {
 }
 
 /** An amount within the pair's limits of which fees leave something. */
-export function amountOf({ minSrcAmount, maxSrcAmount }: Pair): string {
+export function amountOf({ minSrcAmount, maxSrcAmount }: Pair, { decimals }: CheckedCurrency): string {
   const usual = new Big(minSrcAmount).gt(100) ? new Big(minSrcAmount) : new Big(100);
-  return (usual.gt(maxSrcAmount) ? new Big(maxSrcAmount) : usual).toFixed(2);
+  return usual.gt(maxSrcAmount)
+    ? new Big(maxSrcAmount).round(decimals, Big.roundDown).toFixed(decimals)
+    : usual.round(decimals, Big.roundUp).toFixed(decimals);
 }
 
 /** A movement of the pair, with example values for the fields of the rail. */
-export function movementOf(pair: Pair, fields: Readonly<Record<string, unknown>>): Movement {
-  const isOnramp = !pair.srcCurrencyCode.includes("_");
-  const bank = { countryCode: pair.countries[0] ?? "", rail: pair.rail, ...exampleFields(fields) };
+export function movementOf(pair: Pair, src: CheckedCurrency, rail: RailDescription | undefined): Movement {
+  const isOnramp = src.type === "FIAT";
+  const bank = { countryCode: pair.countries[0] ?? "", rail: pair.rail, ...exampleFields(rail) };
   const wallet = { address: "0x52908400098527886E0F7030069857D2E4169EE7" };
   return {
     type: isOnramp ? "ONRAMP" : "OFFRAMP",
     src: { currencyCode: pair.srcCurrencyCode, details: isOnramp ? bank : wallet },
     dest: { currencyCode: pair.destCurrencyCode, details: isOnramp ? wallet : bank },
-    srcAmount: amountOf(pair),
+    srcAmount: amountOf(pair, src),
     rail: pair.rail,
   };
 }
 
-function exampleFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+/** Values that fields of accounts take, where the rail gives no examples. */
+const USUAL_VALUES = ["021000021", "DE89370400440532013000", "COBADEFFXXX", "test@example.com", "Test"];
+
+/** The fields that an account needs and those with examples. */
+function exampleFields(rail: RailDescription | undefined): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    Object.entries(fields).flatMap(([name, schema]) => {
-      const { examples } = schema as { readonly examples?: readonly unknown[] };
-      return examples?.[0] === undefined ? [] : [[name, examples[0]]];
+    Object.entries(rail?.properties ?? {}).flatMap(([name, schema]) => {
+      const { examples, const: only, enum: some } = schema as FieldSchema;
+      const usual = rail?.required.includes(name) === true ? [only, ...(some ?? []), ...USUAL_VALUES] : [];
+      const value = [examples?.[0], ...usual].find(
+        (known) => known !== undefined && providerViolations(schema, known).length === 0,
+      );
+      return value === undefined ? [] : [[name, value]];
     }),
   );
+}
+
+interface FieldSchema {
+  readonly examples?: readonly unknown[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
 }

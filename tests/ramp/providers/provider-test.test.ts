@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { HttpProvider } from "../../../runtime/ramp/providers/provider.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
-import { CARD_CAPABILITIES, ownCardProvider } from "../support/card-provider.js";
+import { callbackHeaders } from "../../../runtime/ramp/providers/signature.js";
+import { CARD_CAPABILITIES, FEES, ownCardProvider } from "../support/card-provider.js";
+import type { Instruction } from "../../../runtime/ramp/providers/protocol.js";
 import { routewright } from "../support/command-line.js";
 import { ownSandbox } from "../support/world.js";
 
@@ -17,6 +19,9 @@ it.each(SANDBOX_PROVIDERS)(
     );
     expect(out, error).not.toContain("FAIL");
     expect(out).toContain("ok    it has the destAmount that was requested");
+    expect(out).toContain("ok    after it the payment is SUCCESS, and lists it");
+    expect(out).toContain("ok    off-ramp: a full refund is REFUNDED");
+    expect(out).toContain("ok    callbacks are signed");
     expect(out).toContain("a full refund is REFUNDED");
     expect(out).toContain("two copies at once are one order");
     expect(out).toContain("ok    it stays closed");
@@ -49,7 +54,7 @@ it("the sandbox takes no order that does not say who receives the money", async 
 
 it("a provider that says it quotes for destAmount and does not fails", async () => {
   const capabilities = { ...CARD_CAPABILITIES, sandbox: true, destAmounts: true };
-  const provider = await ownCardProvider({ capabilities });
+  const provider = await ownCardProvider({ capabilities, status: "SUCCESS" });
   provider.destAmounts = { CARD: "98.500000" };
   const { exit, out } = await routewright(
     ...["provider", "test", "--url", provider.url, "--key-id", "key", "--secret", "secret"],
@@ -61,7 +66,7 @@ it("a provider that says it quotes for destAmount and does not fails", async () 
 
 it("a provider that takes orders at prices that it does not hold fails, each by name", async () => {
   const capabilities = { ...CARD_CAPABILITIES, sandbox: true };
-  const provider = await ownCardProvider({ capabilities, holdMs: 60_000 });
+  const provider = await ownCardProvider({ capabilities, holdMs: 60_000, status: "SUCCESS" });
   provider.onboarding = { priceExpiresAt: "2020-01-01T00:00:00Z" };
   const { exit, out } = await routewright(
     ...["provider", "test", "--url", provider.url, "--key-id", "key", "--secret", "secret"],
@@ -78,7 +83,7 @@ it("a provider that takes orders at prices that it does not hold fails, each by 
 
 it("a provider that holds a price without an end fails", async () => {
   const capabilities = { ...CARD_CAPABILITIES, sandbox: true };
-  const provider = await ownCardProvider({ capabilities, offer: { quoteId: "held" } });
+  const provider = await ownCardProvider({ capabilities, offer: { quoteId: "held" }, status: "SUCCESS" });
   const { out } = await routewright(
     ...["provider", "test", "--url", provider.url, "--key-id", "key", "--secret", "secret"],
   );
@@ -89,6 +94,7 @@ it("a provider that knows every deposit account and closes none fails, each fail
   const provider = await ownCardProvider({
     capabilities: { ...CARD_CAPABILITIES, sandbox: true, depositAccounts: true },
     depositAccount: { status: "ACTIVE", instructions: [], deposits: [] },
+    status: "SUCCESS",
   });
   const { exit, out } = await routewright(
     ...["provider", "test", "--url", provider.url, "--key-id", "key", "--secret", "secret"],
@@ -116,4 +122,125 @@ it("a provider that checks no signatures and knows every order fails, each failu
   expect(out).toContain("FAIL  unsigned requests are refused: status 200, not 401");
   expect(out).toContain("FAIL  a wrong signature is refused");
   expect(out).toContain("FAIL  an unknown onboarding is 404 UNKNOWN_ORDER");
+});
+
+const SANDBOX = { ...CARD_CAPABILITIES, sandbox: true };
+
+async function run(url: string, secret = "secret") {
+  return routewright("provider", "test", "--url", url, "--key-id", "key", "--secret", secret);
+}
+
+it("a provider whose offers the ramp refuses fails, with the ramp's reason", async () => {
+  const fees = { ...FEES, networkFee: "0.50" };
+  const { exit, out } = await run(
+    (await ownCardProvider({ capabilities: SANDBOX, fees, status: "SUCCESS" })).url,
+  );
+  expect(exit).toBe(1);
+  expect(out).toContain("FAIL  its amounts fit: totalFee is not the sum of its parts");
+});
+
+it("a provider whose receipt is far from its price fails", async () => {
+  const execution = { receipt: { amountReceived: "60.000000" } };
+  const { out } = await run(
+    (await ownCardProvider({ capabilities: SANDBOX, status: "SUCCESS", execution })).url,
+  );
+  expect(out).toContain("ok    its amounts fit");
+  expect(out).toContain(
+    "FAIL  its receipt fits the order and its price: amountReceived is 60.000000, the price 99.000000",
+  );
+});
+
+it("a provider that awaits funds and does not say how to pay fails", async () => {
+  const provider = await ownCardProvider({ capabilities: SANDBOX, status: "AWAITING_FUNDS" });
+  provider.answerLookUp = () => Promise.resolve(void (provider.status = "SUCCESS"));
+  const { out } = await run(provider.url);
+  expect(out).toContain("ok    the payment is SUCCESS");
+  expect(out).toContain("FAIL  while it awaits funds it has instructions that fit the order: there are none");
+});
+
+it("a provider whose on-ramps fit and whose off-ramps do not fails in its off-ramp", async () => {
+  const [onramp] = CARD_CAPABILITIES.pairs;
+  const offramp = { ...onramp, srcCurrencyCode: "USDC_POLYGON", destCurrencyCode: "USD" };
+  const [rail] = CARD_CAPABILITIES.rails;
+  const withExample = {
+    ...rail,
+    properties: { cardToken: { type: "string", pattern: "^tok_", examples: ["tok_abcd"] } },
+  };
+  const bank: Instruction = { encoding: "DISPLAY", type: "BANK", details: { beneficiary: "Cards" } };
+  const provider = await ownCardProvider({
+    capabilities: { ...SANDBOX, rails: [withExample], pairs: [onramp, offramp] } as typeof SANDBOX,
+    status: "AWAITING_FUNDS",
+    execution: { instructions: [bank] },
+    destAmounts: { CARD: "99.00" },
+  });
+  provider.answerLookUp = () => Promise.resolve(void (provider.status = "SUCCESS"));
+  const { out } = await run(provider.url);
+  expect(out).toContain("ok    while it awaits funds it has instructions that fit the order");
+  expect(out).toContain(
+    "FAIL  off-ramp: while it awaits funds it has instructions that fit the order: type BANK does not fit USDC_POLYGON",
+  );
+  expect(provider.ordered.some(({ type }) => type === "OFFRAMP")).toBe(true);
+});
+
+it("an off-ramp to a rail whose required fields have no examples is not ordered, and the test says so", async () => {
+  const [onramp] = CARD_CAPABILITIES.pairs;
+  const offramp = { ...onramp, srcCurrencyCode: "USDC_POLYGON", destCurrencyCode: "USD" };
+  const capabilities = { ...SANDBOX, pairs: [offramp] } as typeof SANDBOX;
+  const { out } = await run((await ownCardProvider({ capabilities, destAmounts: { CARD: "99.00" } })).url);
+  expect(out).toContain(
+    "FAIL  off-ramp: its receiving account can be filled in: give `examples` to the fields of the rail: cardToken",
+  );
+});
+
+it("a provider that refunds the whole where a part is asked for fails", async () => {
+  const capabilities = { ...SANDBOX, refunds: true };
+  const provider = await ownCardProvider({ capabilities, status: "SUCCESS" });
+  let orders = 0;
+  provider.listRefund = (order) => {
+    if (++orders > 2) provider.status = "REFUNDED";
+    return { ...order, amount: "100.00" };
+  };
+  const { out } = await run(provider.url);
+  expect(out).toContain("ok    after it the payment is SUCCESS, and lists it");
+  expect(out).toContain("FAIL  it has the amount of its order: 100.00, not 50.00");
+});
+
+it("a callback with a wrong signature fails, and one that is signed does not", async () => {
+  const provider = await ownCardProvider({ capabilities: SANDBOX, status: "SUCCESS" });
+  const tell = async (secret: string): Promise<void> => {
+    const order = [...provider.bodies.values()].flat().at(-1) ?? "";
+    const { id, callbackUrl } = JSON.parse(order) as { id: string; callbackUrl: string };
+    const body = JSON.stringify({ type: "execution.updated", onboardingId: id });
+    const headers = { ...callbackHeaders(secret, randomUUID(), new Date(), body) };
+    await fetch(callbackUrl, { method: "POST", body, headers });
+  };
+  provider.answerOrder = () => tell("secret");
+  expect((await run(provider.url)).out).toContain("ok    callbacks are signed");
+  provider.answerOrder = () => tell("another");
+  expect((await run(provider.url)).out).toMatch(
+    /FAIL {2}callbacks are signed: (\d+) of \1 callbacks are not/,
+  );
+  provider.answerOrder = () => Promise.resolve();
+  expect((await run(provider.url)).out).toContain("ok    callbacks: none arrived here, none checked");
+});
+
+it("a run that ends early says what was not checked", async () => {
+  const provider = await ownCardProvider({ capabilities: SANDBOX, offer: { exchangeRate: "one" } });
+  const { exit, out } = await run(provider.url);
+  expect(exit).toBe(1);
+  expect(out).toContain("FAIL  quote: no valid answer: the response does not match the provider protocol");
+  expect(out).toContain(
+    "FAIL  all parts are run: not run, since they need what failed: callbacks, onboarding, payment",
+  );
+});
+
+it("a 401 at the first call shows the lines that were signed, and neither secret nor signature", async () => {
+  const provider = await ownCardProvider({ capabilities: SANDBOX, keyId: "other" });
+  const { out } = await run(provider.url, "5f3c-of-the-test");
+  expect(out).toContain('FAIL  capabilities: no valid answer: status 401. A call of key id "key"');
+  const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+  expect(out).toMatch(new RegExp(`got 401:\\s+"\\d{10}"\\s+"GET"\\s+"/capabilities"\\s+""\\s+"${empty}"`));
+  expect(out).toContain("not run, since they need what failed: signatures, unknown orders, callbacks");
+  expect(out).not.toContain("5f3c-of-the-test");
+  expect(out).not.toContain("v1=");
 });

@@ -1,0 +1,86 @@
+import Big from "big.js";
+import { randomUUID } from "node:crypto";
+import type { RequestedMovement } from "./check-reply.js";
+import type { Refund } from "./protocol.js";
+import type { HttpProvider } from "./provider.js";
+import { refundsProblemOf } from "./test-answers.js";
+import { type CheckList, describe, until } from "./test-checks.js";
+
+/** A payment that `ramp provider test` has made. */
+export interface PaidOrder {
+  readonly id: string;
+  readonly movement: RequestedMovement;
+}
+
+/** Refunds a half of the payment, then the rest; each may be PENDING, or not listed, at first. */
+export async function refundChecks(
+  provider: HttpProvider,
+  checks: CheckList,
+  order: PaidOrder,
+): Promise<void> {
+  const { src, srcAmount } = order.movement;
+  const half = new Big(srcAmount).div(2).round(src.decimals, Big.roundDown);
+  const rest = new Big(srcAmount).minus(half);
+  const test = new RefundTest(provider, checks, order);
+  await test.order(half.toFixed(src.decimals), "a partial refund");
+  await test.order(rest.toFixed(src.decimals), "a full refund");
+}
+
+class RefundTest {
+  readonly #ids: string[] = [];
+
+  constructor(
+    readonly provider: HttpProvider,
+    readonly checks: CheckList,
+    readonly paid: PaidOrder,
+  ) {}
+
+  async order(amount: string, name: "a partial refund" | "a full refund"): Promise<void> {
+    const { provider, checks, paid } = this;
+    const refund = { id: randomUUID(), amount, reason: "test" };
+    this.#ids.push(refund.id);
+    checks.answer(name, await provider.refund(paid.id, refund));
+    let last = checks.answer(`${name}, repeated`, await provider.refund(paid.id, refund));
+    const [status, count] = [name === "a partial refund" ? "SUCCESS" : "REFUNDED", this.#ids.length];
+    const isDone = await until(async () => {
+      const reply = await provider.execution(paid.id);
+      if (reply.kind === "answer") last = reply.value;
+      return last.status === status && succeeded(last.refunds).length >= count;
+    });
+    const listed = succeeded(last.refunds);
+    const seen = `${last.status} with ${JSON.stringify(last.refunds ?? [])}`;
+    if (status === "SUCCESS") checks.check("after it the payment is SUCCESS, and lists it", !isDone && seen);
+    else checks.check("a full refund is REFUNDED", !isDone && seen);
+    checks.check("it is one refund", listed.length !== count && JSON.stringify(listed));
+    const made = listed.find((item) => item.id === refund.id || item.orderId === refund.id);
+    checks.check(
+      "it names the id of its order (id or orderId)",
+      made === undefined && JSON.stringify(listed),
+    );
+    const isOther = made !== undefined && !new Big(made.amount).eq(amount);
+    checks.check("it has the amount of its order", isOther && `${made.amount}, not ${amount}`);
+    checks.check("the list of refunds fits the order", refundsProblemOf(last, paid.movement));
+  }
+}
+
+function succeeded(refunds: readonly Refund[] = []): readonly Refund[] {
+  return refunds.filter(({ status = "SUCCEEDED" }) => status === "SUCCEEDED");
+}
+
+/** A refund that is cancelled before it comes. */
+export async function refundCancelChecks(
+  provider: HttpProvider,
+  checks: CheckList,
+  { id, movement: { srcAmount: amount } }: PaidOrder,
+): Promise<void> {
+  const never = { id: randomUUID(), amount, reason: "test" };
+  checks.answer("cancel of a refund that never came", await provider.cancelRefund(id, never.id));
+  const late = await provider.refund(id, never);
+  const isMade =
+    late.kind !== "refused" && !(late.kind === "answer" && (late.value.refunds ?? []).every(isCancelled));
+  checks.check("a refund that comes after its cancel is not made", isMade && describe(late));
+}
+
+function isCancelled({ status }: Refund): boolean {
+  return status === "CANCELLED";
+}

@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ProviderReply, reasonOf } from "./provider.js";
+import { refusalOf } from "./refusal-reasons.js";
+
+/** One check of the provider protocol. */
+export interface ProviderCheck {
+  readonly check: string;
+  readonly ok: boolean;
+  /** What was expected and what came. */
+  readonly detail: string;
+}
+
+/** What was expected and what came; false: the check passes. */
+export type CheckProblem = string | false;
+
+/** Later checks depend on the failed one. */
+class CheckFailed extends Error {}
+
+/** The checks of a run, and the parts of it that are still to come. */
+export class CheckList {
+  readonly checks: ProviderCheck[] = [];
+  readonly #planned: string[] = [];
+  #prefix = "";
+
+  /** Runs the checks; one that later ones need ends the run, with the parts that were not run. */
+  async run(all: () => Promise<void>): Promise<void> {
+    try {
+      await all();
+    } catch (error) {
+      if (!(error instanceof CheckFailed)) throw error;
+      this.#prefix = "";
+      if (this.#planned.length > 0)
+        this.check("all parts are run", `not run, since they need what failed: ${this.#planned.join(", ")}`);
+    }
+  }
+
+  plan(...parts: readonly string[]): void {
+    this.#planned.push(...parts);
+  }
+
+  /** @param prefix before the names of the part's checks */
+  begin(part: string, prefix = ""): void {
+    this.#planned.splice(this.#planned.indexOf(part), 1);
+    this.#prefix = prefix;
+  }
+
+  check(check: string, problem: CheckProblem): void {
+    this.checks.push({ check: this.#prefix + check, ok: problem === false, detail: problem || "ok" });
+  }
+
+  /** A check without which the others cannot be. */
+  need(check: string, problem: CheckProblem): void {
+    if (problem !== false) this.fail(check, problem);
+    this.check(check, false);
+  }
+
+  fail(check: string, problem: string): never {
+    this.check(check, problem);
+    throw new CheckFailed();
+  }
+
+  /** The answer; what comes after needs it. */
+  answer<T>(check: string, reply: ProviderReply<T>, hint = ""): T {
+    if (reply.kind !== "answer") return this.fail(check, `no valid answer: ${reasonOf(reply)}${hint}`);
+    this.check(check, false);
+    return reply.value;
+  }
+}
+
+/** How long orders of the sandbox may take. */
+export const PATIENCE_MS = 30_000;
+const PAUSE_MS = 250;
+
+export async function until(isReached: () => Promise<boolean>): Promise<boolean> {
+  for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(PAUSE_MS))
+    if (await isReached()) return true;
+  return false;
+}
+
+export function notForPrice(reply: ProviderReply<unknown>): CheckProblem {
+  if (reply.kind !== "refused") return describe(reply);
+  const { reason } = refusalOf(reply);
+  return reason !== "PRICE" && `the reason is ${reason}`;
+}
+
+export function isOther(
+  reply: ProviderReply<unknown>,
+  expected: ProviderReply<unknown>["kind"],
+): CheckProblem {
+  return reply.kind !== expected && describe(reply);
+}
+
+export function describe(reply: ProviderReply<unknown>): string {
+  return reply.kind === "answer" ? "it was answered" : reasonOf(reply);
+}
