@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ProjectTransaction } from "../database/transaction.js";
+import { TRAVEL_RULE } from "../providers/travel-rule.js";
 import type { Onboarding, OnboardingOrder, ProviderRequirement } from "../providers/protocol.js";
 import type { Intent } from "./intent.js";
 import { canRequirementMove, isMet, type Requirement, type RequirementStatus } from "./requirement.js";
@@ -105,8 +106,11 @@ function applyRequirement(
   const { code, title, form, url = null, attempt = 1, failureReason } = reported;
   const known = intent.requirements.find((requirement) => requirement.code === code);
   if (known && attempt < known.attempt) return intent;
-  const reasonIn = (status: RequirementStatus): string | null =>
-    status === "PENDING" || status === "FAILED" ? failureReason : null;
+  const kept = known && attempt === known.attempt ? refusalOfGiven(known) : null;
+  const reasonIn = (status: RequirementStatus): string | null => {
+    if (status === "FAILED") return failureReason;
+    return status === "PENDING" ? (failureReason ?? kept) : null;
+  };
   const details = { title, form, url, attempt, reason: reasonIn(reported.status) };
   let requirement: Requirement = known ?? { code, status: "PENDING", ...details };
   let current = known ? intent : addRequirement(tx, intent, requirement);
@@ -120,6 +124,11 @@ function applyRequirement(
   const said = { ...requirement, ...details };
   const isOld = requirement.status !== reported.status || isDeepStrictEqual(said, requirement);
   return isOld ? current : changeRequirement(tx, current, said);
+}
+
+/** Why the provider has refused what was given with the intent: its list does not repeat it. */
+function refusalOfGiven({ code, status, reason }: Requirement): string | null {
+  return code === TRAVEL_RULE && status === "PENDING" ? reason : null;
 }
 
 /** A check that the provider no longer lists is withdrawn, unless it has been decided. */

@@ -32,7 +32,7 @@ import {
   renewedPrice,
 } from "./refused-onboarding.js";
 import { clearRefusal } from "./transitions.js";
-import { recordSent } from "./travel-rules.js";
+import { recordSent, recordTravelRuleRefusal } from "./travel-rules.js";
 import { type AttentionReason, type Intent, isTerminal, type Progress, type Step } from "./intent.js";
 
 /** The result of a step, ready to be recorded. */
@@ -130,9 +130,9 @@ function onboardingOutcome(call: ProviderCall, reply: ProviderReply<Onboarding>)
   return answered((tx, current) => applyOnboarding(tx, clearRefusal(tx, current), reply.value));
 }
 
-/** One that the provider refuses is asked of the customer. */
 function travelRuleOutcome(call: ProviderCall, reply: ProviderReply<Onboarding>): StepOutcome {
-  if (reply.kind === "refused") return answered(recordSent);
+  if (reply.kind === "refused")
+    return answered((tx, current) => recordTravelRuleRefusal(tx, current, reply.message));
   if (reply.kind !== "answer") return unanswered(call, reply);
   if (reply.value.id !== call.intent.id) return otherOrder(call);
   return answered((tx, current) => applyOnboarding(tx, recordSent(tx, current), reply.value));

@@ -1,7 +1,8 @@
 import type { Vault } from "../core/vault.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
-import type { TravelRule } from "../providers/travel-rule.js";
+import { TRAVEL_RULE, type TravelRule } from "../providers/travel-rule.js";
 import type { Intent } from "./intent.js";
+import { changeRequirement } from "./transitions.js";
 
 /** Originator and beneficiary as `POST /v1/intent` gave them, until their provider has them (runtime/ramp/docs/travel-rule.md). */
 
@@ -30,6 +31,13 @@ export async function readTravelRule(
     [intent.id],
   );
   return row && (JSON.parse(vault.open(purposeOf(intent), row.content)) as TravelRule);
+}
+
+/** The provider refuses it: the page asks the customer, and says why. */
+export function recordTravelRuleRefusal(tx: ProjectTransaction, intent: Intent, reason: string): Intent {
+  const asked = intent.requirements.find(({ code }) => code === TRAVEL_RULE);
+  const told = asked?.status === "PENDING" ? changeRequirement(tx, intent, { ...asked, reason }) : intent;
+  return recordSent(tx, told);
 }
 
 /** The provider has it, or has refused it: the customer is asked the next time. */

@@ -2,9 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { deleteExpired } from "../../../runtime/ramp/start-ramp.js";
 import { customerIdOf } from "../../../runtime/ramp/database/id.js";
+import type { ProviderRequirement } from "../../../runtime/ramp/providers/protocol.js";
 import { ownCards } from "../support/card-provider.js";
 import { ownReceiver } from "../support/receiver.js";
-import { newCustomer, onramp, ownWorld, reached, untilTrue } from "../support/world.js";
+import { eventually, newCustomer, onramp, ownWorld, reached, untilTrue } from "../support/world.js";
 
 const world = await ownWorld();
 await world.sandbox.set({ settleMs: 50 });
@@ -78,6 +79,38 @@ describe("travelRule of POST /v1/intent", () => {
     const page = await fetch(world.url + new URL(String(json.onboardingUrl)).pathname);
     expect(await page.text()).toContain("Last name of the sender");
     expect(provider.submitted).toHaveLength(1);
+  });
+
+  it("that the provider refuses is asked of the customer, and page and API say why until the provider takes one", async () => {
+    const asked = { code: "TRAVEL_RULE", title: "Sender and receiver", failureReason: null, form: null };
+    const { provider, create, auth } = await ownCards(world, {
+      requirements: [{ ...asked, status: "PENDING" }],
+    });
+    provider.refusesForms = "The receiver has no address.";
+    const { json } = await create({ travelRule: TRAVEL_RULE });
+    const page = new URL(String(json.onboardingUrl)).pathname;
+    await untilTrue(async () => (await world.call("GET", page)).text.includes("Last name of the sender"));
+    expect(provider.submitted).toHaveLength(1);
+    const path = `/v1/intent/${String(json.intent.id)}`;
+    const requirement = async () => (await world.call("GET", path, { auth })).json.intent.requirements[0];
+    const told = "The receiver has no address.";
+    expect((await world.call("GET", page)).text).toContain(told);
+    expect(await requirement()).toMatchObject({ status: "PENDING", reason: told });
+    const says = async (said: Partial<ProviderRequirement>) => {
+      provider.requirements = [{ ...asked, status: "PENDING", ...said }];
+      await world.rows("UPDATE ramp.intents SET next_poll_at = now() WHERE id = $1", [json.intent.id]);
+    };
+    // A look-up that says nothing of it leaves it; what the provider says then is newer.
+    await says({ title: "Both sides" });
+    expect(await eventually(requirement, ({ title }) => title === "Both sides")).toMatchObject({
+      reason: told,
+    });
+    await says({ failureReason: "Still none." });
+    await eventually(requirement, ({ reason }) => reason === "Still none.");
+    await says({ status: "COMPLETED" });
+    expect(await eventually(requirement, ({ status }) => status === "COMPLETED")).not.toHaveProperty(
+      "reason",
+    );
   });
 
   it.each([

@@ -88,6 +88,8 @@ export class CardProvider {
   refusesOnboarding: { readonly error: string; readonly reason?: string } | null = null;
   /** What refuses every execution that it has none of; null: they are taken. */
   refusesExecution: { readonly error: string; readonly reason?: string } | null = null;
+  /** Why it refuses forms; null: it takes them. */
+  refusesForms: string | null = null;
   /** The bodies of forms. */
   readonly submitted: string[] = [];
   /** The movements of the orders that it received. */
@@ -181,11 +183,14 @@ export class CardProvider {
     let text = "";
     for await (const chunk of request as AsyncIterable<Buffer>) text += chunk.toString();
     const { url: path = "", method, headers } = request;
-    const refuse = (status: number, error: string): void =>
-      void response.writeHead(status).end(JSON.stringify({ error, message: "" }));
+    const refuse = (status: number, error: string, message = ""): void =>
+      void response.writeHead(status).end(JSON.stringify({ error, message }));
     const body = JSON.stringify(this.#answer(path, text === "" ? null : JSON.parse(text)));
     if (headers["x-provider-key-id"] !== this.keyId) return refuse(401, "UNAUTHORIZED");
-    if (path.includes("/requirements/")) this.submitted.push(text);
+    if (path.includes("/requirements/")) {
+      this.submitted.push(text);
+      if (this.refusesForms !== null) return refuse(422, "INVALID_FIELDS", this.refusesForms);
+    }
     const key = String(headers["idempotency-key"] ?? "");
     if (key !== "") this.bodies.set(key, [...(this.bodies.get(key) ?? []), text]);
     if (this.refusesOnboarding !== null && path.startsWith("/onboardings"))
