@@ -46,6 +46,14 @@ export const RAMP_ERRORS = {
     "No provider offers this path.",
     "no connected provider moves this currency pair for the country, rail and amount",
   ),
+  AMOUNT_TOO_SMALL: badRequest(
+    "No provider takes so little.",
+    "`srcAmount` is below what every provider of the path takes; the message says the least",
+  ),
+  AMOUNT_TOO_LARGE: badRequest(
+    "No provider takes so much.",
+    "`srcAmount` is above what every provider of the path takes; the message says the most",
+  ),
   PROVIDER_NOT_AVAILABLE: badRequest(
     "The preferred provider does not offer this path.",
     "`providerId` is not a candidate for the path",

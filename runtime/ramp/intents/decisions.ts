@@ -170,6 +170,8 @@ function isSameAmount({ amount }: RefundWish, known: IntentRefund): boolean {
   return amount === null || (DECIMAL.test(amount) && new Big(amount).eq(known.amount));
 }
 
+const NOTHING_LEFT = "Nothing is left to refund.";
+
 /** The amount that a new refund has, or why there can be none. */
 async function refundableAmount(
   tx: ProjectTransaction,
@@ -178,6 +180,7 @@ async function refundableAmount(
 ): Promise<string | RampError> {
   const refused = (message: string): RampError => rampError("NOT_REFUNDABLE", { message });
   const invalid = (message: string): RampError => rampError("INVALID_AMOUNT", { message });
+  if (intent.transaction?.status === "REFUNDED") return refused(NOTHING_LEFT);
   if (intent.transaction?.status !== "SUCCESS")
     return refused("Only a payment that is SUCCESS can be refunded.");
   if (!(await offers(tx, intent, "refunds"))) return refused(`${intent.provider} offers no refunds.`);
@@ -186,7 +189,7 @@ async function refundableAmount(
       `${intent.provider} does not say what the source sent. Refund once its receipt does, or once you have resolved the intent.`,
     );
   const left = leftToRefund(intent);
-  if (left.lte(0)) return refused("Nothing is left to refund.");
+  if (left.lte(0)) return refused(NOTHING_LEFT);
   const currency = (await readCurrencies(tx)).get(intent.src.currencyCode);
   if (wanted !== null && !DECIMAL.test(wanted)) return invalid(`${wanted} is not an amount such as 10.00.`);
   const read = readAmount(wanted ?? left.toFixed(), currency);

@@ -5,6 +5,7 @@ import { recentJumps, secondsAhead } from "../core/clock-jumps.js";
 import type { Backlog } from "../core/ramp-metrics.js";
 import { readBacklog } from "../intents/attention.js";
 import { Providers, type ProviderConnection } from "../providers/provider-connections.js";
+import { reasonOf } from "../providers/provider.js";
 import { type Vault, unreadableSecrets } from "../core/vault.js";
 import { readAnswers } from "../intents/process-intent.js";
 import { listAudit } from "../core/audit.js";
@@ -109,10 +110,11 @@ async function checkProviders(database: RampDatabase, vault: Vault): Promise<rea
   for (const { id } of projects)
     for (const { code, provider, attention } of await providers.list(projectId(id))) {
       const startedAt = performance.now();
-      const { kind } = await provider.capabilities();
+      const reply = await provider.capabilities();
       const took = `${String(Math.round(performance.now() - startedAt))} ms`;
       const problems = [
-        kind !== "answer" && `${code} of project ${id} does not answer as it should (${kind}).`,
+        reply.kind !== "answer" &&
+          `${code} of project ${id} gives no valid answer: ${reasonOf(reply)}. Check address and credentials.`,
         attention !== null && `${code} of project ${id} makes offers that are refused: ${attention}.`,
       ].filter(Boolean);
       findings.push(finding("provider", problems.join(" "), `${code} of project ${id} answered in ${took}.`));

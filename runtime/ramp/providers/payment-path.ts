@@ -120,9 +120,24 @@ export function acceptedCandidates(
   names: readonly string[],
 ): readonly Candidate[] | RampError {
   const candidates = candidatesFor(connections, path);
-  if (candidates.length === 0) return rampError("UNSUPPORTED_PATH");
+  if (candidates.length === 0) return whyNone(connections, path);
   const accepted = candidates.filter(({ connection }) => isNamed(connection, names));
   return accepted.length === 0 ? rampError("PROVIDER_NOT_AVAILABLE") : accepted;
+}
+
+/** No provider takes the path: for its amount alone, below or above what all take, or for something else. */
+function whyNone(connections: readonly ProviderConnection[], path: PaymentPath): RampError {
+  const limits = connections.flatMap((connection) => limitsOf(connection, path) ?? []);
+  const least = limits.map(({ minimum }) => new Big(minimum)).sort((left, right) => left.cmp(right))[0];
+  const most = limits.map(({ maximum }) => new Big(maximum)).sort((left, right) => right.cmp(left))[0];
+  const { srcAmount, src } = path;
+  if (srcAmount === null || least === undefined || most === undefined) return rampError("UNSUPPORTED_PATH");
+  const taken = (amount: Big): string => `${amount.toFixed(src.decimals)} ${src.code}`;
+  if (least.gt(srcAmount))
+    return rampError("AMOUNT_TOO_SMALL", { message: `The least that is taken is ${taken(least)}.` });
+  if (most.lt(srcAmount))
+    return rampError("AMOUNT_TOO_LARGE", { message: `The most that is taken is ${taken(most)}.` });
+  return rampError("UNSUPPORTED_PATH");
 }
 
 /** Whether all names are of this provider. */

@@ -201,6 +201,7 @@ export class Executions {
     const { execution, refunds } = stored;
     if (refunds.has(order.id)) return execution;
     const { refunds: kind } = this.#switches(stored.order);
+    if (execution.status === "REFUNDED") return refused("NOT_REFUNDABLE", "Nothing is left to refund.");
     if (execution.status !== "SUCCESS" || kind === "refuse" || !refunds.canTake(order, sentOf(execution)))
       return refused("NOT_REFUNDABLE", "The amount is not there to refund.");
     refunds.take(order, kind);

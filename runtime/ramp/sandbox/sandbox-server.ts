@@ -1,11 +1,11 @@
-import { record, wholeNumber } from "@routewright/runtime/internal/core/model/schema.js";
+import { record, type Schema, wholeNumber } from "@routewright/runtime/internal/core/model/schema.js";
 import express, { type Express, type Request, type Response } from "express";
 import { readBody } from "@routewright/runtime/internal/core/http/body.js";
 import { queryOf } from "@routewright/runtime/internal/core/http/route.js";
 import { listen, type RunningServer } from "@routewright/runtime/internal/core/http/listen.js";
 import { OPERATIONS, type OperationName, protocolDocument } from "../providers/operations.js";
 import { isSigned, REQUEST_HEADERS } from "../providers/signature.js";
-import { check, parseJson } from "../core/json-schema.js";
+import { check, parseJson, violations } from "../core/json-schema.js";
 import { ArrivingDeposit } from "./deposit-accounts.js";
 import { DEFAULT_SWITCHES, SwitchChange, type Switches } from "./behaviour.js";
 import { SandboxClock } from "./clock.js";
@@ -62,7 +62,12 @@ function sandboxApp(initial: Switches): Express {
   app.post("/switches", async (request, response) => {
     const change = await bodyOf(request);
     if (!check(SwitchChange, change.value))
-      return sendError(response, 400, "INVALID_REQUEST", "Not a change of the switches.");
+      return sendError(
+        response,
+        400,
+        "INVALID_REQUEST",
+        `${wrongIn(SwitchChange, change.value)} The switches are ${Object.keys(DEFAULT_SWITCHES).join(", ")}.`,
+      );
     response.json((sandbox.switches = { ...sandbox.switches, ...change.value }));
   });
   app.get("/clock", (_request, response) => void response.json({ now: clock.now() }));
@@ -76,10 +81,21 @@ function sandboxApp(initial: Switches): Express {
   app.post("/deposits", async (request, response) => {
     const arriving = await bodyOf(request);
     if (!check(ArrivingDeposit, arriving.value))
-      return sendError(response, 400, "INVALID_REQUEST", 'Not `{"depositAccountId": …, "srcAmount": …}`.');
+      return sendError(
+        response,
+        400,
+        "INVALID_REQUEST",
+        `Not \`{"depositAccountId": …, "srcAmount": …}\`: ${wrongIn(ArrivingDeposit, arriving.value)}`,
+      );
     const { value } = arriving;
     const id = providers.map(({ provider }) => provider.arrive(value)).find((found) => found !== null);
-    if (id === undefined) return sendError(response, 404, "NOT_FOUND", "There is no such deposit account.");
+    if (id === undefined)
+      return sendError(
+        response,
+        404,
+        "NOT_FOUND",
+        `There is no deposit account ${value.depositAccountId} here. It is the id that POST /v1/customers/deposit-accounts answers; the sandbox forgets its accounts when it stops.`,
+      );
     response.json({ id });
   });
   app.get("/openapi.json", (_request, response) => void response.json(protocolDocument()));
@@ -89,6 +105,12 @@ function sandboxApp(initial: Switches): Express {
   );
   app.use((_request, response) => sendError(response, 404, "NOT_FOUND", "Unknown path."));
   return app;
+}
+
+/** What does not match, each by name. */
+function wrongIn(schema: Schema, value: unknown): string {
+  const wrong = violations(schema, value).map(({ path, message }) => `${path || "the body"} ${message}`);
+  return `${wrong.join(", ")}.`;
 }
 
 /** The provider has a method for each operation. */

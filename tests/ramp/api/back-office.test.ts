@@ -88,6 +88,9 @@ describe("a project", () => {
       { amount: "60.00", reason: "the rest" },
     ]);
     expect(await audited(path)).toHaveLength(3);
+    const none = await post(`${path}/refund`, { reason: "once more" });
+    expectRefused([none], 400, "NOT_REFUNDABLE");
+    expect(none.json.message).toBe("Nothing is left to refund.");
   });
 
   it("refunds no more than was paid, however many ask at once", async () => {

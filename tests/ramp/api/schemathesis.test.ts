@@ -18,7 +18,7 @@ const EXPECTED: readonly ExpectedFinding[] = [
     "The same of `updatedSince`, whose description says so.",
   ],
   [
-    /^ST202 [^]*"error":"(UNKNOWN_CURRENCY|UNSUPPORTED_PATH|PROVIDER_NOT_AVAILABLE|INVALID_ACCOUNT_DETAILS|INVALID_AMOUNT)"/,
+    /^ST202 [^]*"error":"(UNKNOWN_CURRENCY|UNSUPPORTED_PATH|AMOUNT_TOO_SMALL|AMOUNT_TOO_LARGE|PROVIDER_NOT_AVAILABLE|INVALID_ACCOUNT_DETAILS|INVALID_AMOUNT)"/,
     "Currencies, providers, amounts and account details are those of the project's providers.",
   ],
   [

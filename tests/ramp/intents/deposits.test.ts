@@ -39,6 +39,7 @@ describe("a deposit account", () => {
     const stranger = await newCustomer(world, project);
     const early = await open(world, stranger);
     expect([early.status, early.json.error]).toEqual([400, "COMPLIANCE_NOT_COMPLETE"]);
+    expect(early.json.message).toContain("Make an intent with sandbox-north first (POST /v1/intent)");
     await world.call("POST", "/v1/intent", { auth: stranger, body: north() });
     expect((await open(world, stranger)).json.error).toBe("COMPLIANCE_NOT_COMPLETE");
   });
@@ -217,6 +218,18 @@ describe("a payment that arrives", () => {
       ({ json: list }) => list[0]?.status === "SUCCEEDED",
     );
     expect(refunds.json).toMatchObject([{ amount: "40.00", origin: "REQUEST" }]);
+  });
+
+  it("needs no details of the wallet that pays, and names what it needs of a bank", async () => {
+    const bank = { countryCode: "US", rail: "ACH", routingNumber: "021000021", accountNumber: "123456789" };
+    const { status, json, text } = await open(world, auth, {
+      src: { currencyCode: "USDC_POLYGON" },
+      dest: { currencyCode: "USD", details: bank },
+    });
+    expect(status, text).toBe(201);
+    expect(json).toMatchObject({ status: "ACTIVE", src: { currencyCode: "USDC_POLYGON", details: {} } });
+    const wrong = await open(world, auth, { src: { currencyCode: "USD" } });
+    expect([wrong.status, wrong.json.details[0].path]).toEqual([400, "/src/details/countryCode"]);
   });
 
   it("over a chain is paid out to the bank account", async () => {

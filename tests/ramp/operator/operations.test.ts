@@ -63,7 +63,11 @@ describe("routewright ramp doctor", () => {
     await sandbox.kill();
     const findings = await diagnose(world.database, world.vault);
     expect(findings.filter(({ ok }) => !ok)).toEqual([
-      { check: "provider", ok: false, detail: expect.stringContaining(`${code} of project ${project.id}`) },
+      {
+        check: "provider",
+        ok: false,
+        detail: `${code} of project ${project.id} gives no valid answer: ECONNREFUSED. Check address and credentials.`,
+      },
     ]);
     await world.rows("UPDATE ramp.provider_connections SET enabled = false WHERE project_id = $1", [
       project.id,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ownWorld, type Reply } from "../support/world.js";
+import { newCustomer, onramp, ownWorld, type Reply } from "../support/world.js";
 
 const world = await ownWorld();
 const project = await world.project();
@@ -34,6 +34,20 @@ describe("quotes and requirements", () => {
     });
     expect(Number(json.quotes[1].destAmount)).toBeLessThan(993.95);
     expect(json.unavailable).toEqual([]);
+  });
+
+  it("an amount beyond what every provider takes is refused as such, with the limit", async () => {
+    const auth = await newCustomer(world, project);
+    const create = async (srcAmount: string) => {
+      const { status, json } = await world.call("POST", "/v1/intent", { auth, body: onramp({ srcAmount }) });
+      return [status, json.error, json.message];
+    };
+    expect(await create("0.50")).toEqual([400, "AMOUNT_TOO_SMALL", "The least that is taken is 1.00 USD."]);
+    expect(await create("50000.01")).toEqual([
+      400,
+      "AMOUNT_TOO_LARGE",
+      "The most that is taken is 50000.00 USD.",
+    ]);
   });
 
   it("are of every provider, or say why it has none", async () => {

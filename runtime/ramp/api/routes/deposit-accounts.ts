@@ -182,7 +182,8 @@ function closing(call: AnyRequest, customerId?: string): IdempotentOperation {
 /** The providers that could give the account, and the account as each would. */
 async function prepareAccount(call: CustomerRequest<OpenDepositAccountBody>): Promise<Preparation> {
   const { ramp, caller, body } = call;
-  const sides = await readSides(ramp, caller, body);
+  // Nothing need be known of the wallet that pays.
+  const sides = await readSides(ramp, caller, { ...body, src: { details: {}, ...body.src } });
   if (isRampError(sides)) return sides;
   const pair = readPair(ramp, sides.src.currencyCode, sides.dest.currencyCode, [
     "/src/currencyCode",
@@ -212,7 +213,9 @@ async function prepareAccount(call: CustomerRequest<OpenDepositAccountBody>): Pr
       );
       return null;
     }
-    return rampError("COMPLIANCE_NOT_COMPLETE");
+    return rampError("COMPLIANCE_NOT_COMPLETE", {
+      message: `Make an intent with ${candidates.map(({ connection }) => connection.code).join(" or ")} first (POST /v1/intent): the account can be opened once its checks are complete.`,
+    });
   };
   return { resourceId: id, begin };
 }

@@ -36,6 +36,8 @@ export const createIntent = idempotentRoute("customer", {
     "INVALID_AMOUNT",
     "INVALID_ACCOUNT_DETAILS",
     "UNSUPPORTED_PATH",
+    "AMOUNT_TOO_SMALL",
+    "AMOUNT_TOO_LARGE",
     "PROVIDER_NOT_AVAILABLE",
     "PROVIDER_UNAVAILABLE",
     "NOT_FOUND",
