@@ -91,7 +91,8 @@ const WITHOUT_REASONS = `COALESCE((SELECT jsonb_agg((r || '{"reason": ""}'::json
 
 /** What of the intents of the nameless customer `$1` tells of a person; amounts, states, receipts and postings stay. */
 const FORGET_DETAILS = [
-  `DELETE FROM ramp.provider_answers WHERE ${OF_PROJECT} AND ${OF_NAMELESS}`,
+  `DELETE FROM ramp.provider_answers WHERE ${OF_PROJECT} AND (${OF_NAMELESS}
+     OR intent_id IN (SELECT id FROM ramp.deposit_accounts WHERE ${OF_PROJECT} AND customer_id = $1))`,
   `DELETE FROM ramp.travel_rules WHERE ${OF_PROJECT} AND ${OF_NAMELESS}`,
   `UPDATE ramp.requirements SET title = code, form = NULL, url = NULL, reason = CASE WHEN reason IS NOT NULL THEN 'Erased.' END WHERE ${OF_PROJECT} AND ${OF_NAMELESS}`,
   `UPDATE ramp.transactions SET instructions = '[]', order_body = NULL, refunds = ${WITHOUT_REASONS},

@@ -11,6 +11,7 @@ import {
   readDepositAccount,
   type StoredDepositAccount,
 } from "./deposit-account.js";
+import { type ProviderAnswer, recordAnswer } from "./provider-answers.js";
 import { grownInterval, type IntentContext, type PollingPolicy } from "./lease.js";
 import { readDeposit, recordDeposit } from "./record-deposit.js";
 
@@ -40,13 +41,25 @@ export async function processDepositAccount(
   }
 }
 
+function operationOf({
+  status,
+  orderBody,
+  isCloseRequested,
+}: StoredDepositAccount): ProviderAnswer["operation"] {
+  if (isCloseRequested && status !== "CLOSED") return "closeDepositAccount";
+  return status === "PENDING" && orderBody !== null ? "openDepositAccount" : "checkDepositAccount";
+}
+
 /** What the provider is asked. An order that it refuses is looked up, as an onboarding is. */
 async function ask(
-  { id, status, orderBody, isCloseRequested, lastDeposit }: StoredDepositAccount,
+  account: StoredDepositAccount,
   { provider }: ProviderConnection,
 ): Promise<ProviderReply<DepositAccount>> {
-  if (isCloseRequested && status !== "CLOSED") return provider.closeDepositAccount(id);
-  if (status !== "PENDING" || orderBody === null) return provider.depositAccount(id, lastDeposit);
+  const { id, orderBody, lastDeposit } = account;
+  const operation = operationOf(account);
+  if (operation === "closeDepositAccount") return provider.closeDepositAccount(id);
+  if (operation !== "openDepositAccount" || orderBody === null)
+    return provider.depositAccount(id, lastDeposit);
   const opened = await provider.openDepositAccount(id, orderBody);
   if (opened.kind !== "refused") return opened;
   const found = await provider.depositAccount(id, null);
@@ -65,6 +78,8 @@ async function record(
   tx.write(`SELECT FROM ramp.customers WHERE ${OF_PROJECT} AND id = $1 FOR SHARE`, [asked.customerId]);
   const account = await lockDepositAccount(tx, asked.id);
   if (account === null) return true;
+  if (account.orderBody !== null)
+    recordAnswer(tx, ramp.vault, account, { operation: operationOf(asked), reply });
   if (reply.kind === "refused" && account.status === "PENDING" && !account.isCloseRequested) {
     moveDepositAccount(tx, account, { status: "REFUSED", failureReason: reply.message });
     plan(tx, account, {
@@ -88,10 +103,10 @@ async function record(
     });
     return true;
   }
-  return recordAnswer(ramp, tx, { asked, account }, reply.value);
+  return recordState(ramp, tx, { asked, account }, reply.value);
 }
 
-async function recordAnswer(
+async function recordState(
   ramp: IntentContext,
   tx: ProjectTransaction,
   { asked, account }: { readonly asked: StoredDepositAccount; readonly account: StoredDepositAccount },

@@ -1,11 +1,8 @@
-import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { ClaimWorker } from "../core/claim-worker.js";
 import { failpoint } from "../core/failpoints.js";
-import type { Vault } from "../core/vault.js";
 import { newId, projectId, type ProjectId } from "../database/id.js";
 import {
-  type DatabaseRow,
   type OperatorTransaction,
   PreconditionFailed,
   type ProjectTransaction,
@@ -20,7 +17,8 @@ import {
   releaseLease,
   takeLease,
 } from "./lease.js";
-import { callProvider, endSeries, type ProviderAnswer, type StepOutcome } from "./provider-steps.js";
+import { recordAnswer } from "./provider-answers.js";
+import { callProvider, endSeries, type StepOutcome } from "./provider-steps.js";
 import { prepareRefund } from "./apply-refunds.js";
 import { recordAttention } from "./transitions.js";
 
@@ -219,37 +217,4 @@ function claimDue(
      RETURNING i.project_id AS "projectId", i.id, i.connection_id AS "connectionId", i.lease_owner AS owner`,
     [[...used.keys()], [...used.values()], perConnection, capacity, leaseMs / 1_000, tx.now],
   );
-}
-
-/** Records what a provider answered, for the history of the intent; a repeated answer is counted. */
-function recordAnswer(
-  tx: ProjectTransaction,
-  vault: Vault,
-  { id, projectId }: Intent,
-  { operation, reply }: ProviderAnswer,
-): void {
-  const text = JSON.stringify(reply);
-  const sealed = vault.seal(`provider-answer:${projectId}:${id}`, text);
-  tx.write(
-    `INSERT INTO ramp.provider_answers AS a (intent_id, operation, digest, answer) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (project_id, intent_id, operation, digest) DO UPDATE SET count = a.count + 1, last_at = now()`,
-    [id, operation, createHash("sha256").update(text).digest(), sealed],
-  );
-}
-
-/** The answers about an intent, oldest first. */
-export async function readAnswers(
-  tx: OperatorTransaction,
-  vault: Vault,
-  { projectId, intentId }: { readonly projectId: ProjectId | string; readonly intentId: string },
-): Promise<readonly DatabaseRow[]> {
-  const rows = await tx.rows<DatabaseRow & { readonly sealed: Buffer }>(
-    `SELECT operation, answer AS sealed, count, first_at AS "firstAt", last_at AS "lastAt" FROM ramp.provider_answers
-     WHERE project_id = $1 AND intent_id = $2 ORDER BY first_at, operation`,
-    [projectId, intentId],
-  );
-  return rows.map(({ sealed, ...row }) => ({
-    ...row,
-    answer: JSON.parse(vault.open(`provider-answer:${projectId}:${intentId}`, sealed)) as unknown,
-  }));
 }

@@ -31,9 +31,10 @@ import {
   nextOrder,
   renewedPrice,
 } from "./refused-onboarding.js";
+import type { ProviderAnswer, ProviderStep } from "./provider-answers.js";
 import { clearRefusal } from "./transitions.js";
 import { recordSent, recordTravelRuleRefusal } from "./travel-rules.js";
-import { type AttentionReason, type Intent, isTerminal, type Progress, type Step } from "./intent.js";
+import { type AttentionReason, type Intent, isTerminal, type Progress } from "./intent.js";
 
 /** The result of a step, ready to be recorded. */
 export interface StepOutcome {
@@ -42,14 +43,6 @@ export interface StepOutcome {
   readonly progress: Progress | null;
   readonly answer?: ProviderAnswer;
 }
-
-/** What a provider answered, for the history of the intent. */
-export interface ProviderAnswer {
-  readonly operation: ProviderStep;
-  readonly reply: ProviderReply<unknown>;
-}
-
-type ProviderStep = Exclude<Step, "wait" | "prepareRefund">;
 
 /** A step of an intent at its provider. */
 interface ProviderCall {

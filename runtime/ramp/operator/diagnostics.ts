@@ -7,7 +7,7 @@ import { readBacklog } from "../intents/attention.js";
 import { Providers, type ProviderConnection } from "../providers/provider-connections.js";
 import { reasonOf } from "../providers/provider.js";
 import { type Vault, unreadableSecrets } from "../core/vault.js";
-import { readAnswers } from "../intents/process-intent.js";
+import { readAnswers } from "../intents/provider-answers.js";
 import { listAudit } from "../core/audit.js";
 import { JsonText } from "../core/exact-json.js";
 import { failed, type Outcome, succeeded } from "@routewright/runtime/internal/core/model/outcome.js";

@@ -1,8 +1,9 @@
 /** Deposit accounts, from the customer's request to what becomes of each payment that arrives. */
 import { describe, expect, it } from "vitest";
 import { ownReceiver } from "../support/receiver.js";
+import { showIntent } from "../../../runtime/ramp/operator/diagnostics.js";
 import { ACCOUNT, arrive, balancesOf, checkedCustomer, ended, intentsOf, open } from "../support/deposits.js";
-import { eventually, newCustomer, north, ownWorld, untilTrue } from "../support/world.js";
+import { eventually, made, newCustomer, north, ownWorld, untilTrue } from "../support/world.js";
 
 const world = await ownWorld();
 await world.sandbox.set({ settleMs: 50 });
@@ -142,6 +143,22 @@ describe("a payment that arrives", () => {
       { account: "provider", currency: "USD" },
       { account: "provider", currency: "USDC_POLYGON" },
     ]);
+  });
+
+  it("is shown with what the provider answered about it and about its account", async () => {
+    const { json } = await open(world, auth);
+    const deposit = await arrive(world, json.id);
+    const [{ intent }] = await ended(world, ada, json.id, 1);
+    const shown = made(await showIntent(world.database, world.vault, intent.id));
+    const answers = shown["answers"] as { operation: string; answer: unknown }[];
+    expect(new Set(answers.map(({ operation }) => operation))).toEqual(
+      new Set(["openDepositAccount", "checkDepositAccount", "checkExecution"]),
+    );
+    expect(answers[0]).toMatchObject({
+      answer: { kind: "answer", value: { id: json.id, status: "ACTIVE" } },
+    });
+    const listed = answers.filter(({ operation }) => operation === "checkDepositAccount");
+    expect(JSON.stringify(listed)).toContain(deposit);
   });
 
   it("of more than one page are all read", async () => {
@@ -309,7 +326,7 @@ describe("an erasure", () => {
       for (const name of [bob.customerId, "BOBS", "52908400098527886"]) expect(said).not.toContain(name);
     expect(
       await world.holds(
-        "SELECT bool_and(order_body IS NULL AND instructions = '[]') FROM ramp.deposit_accounts WHERE project_id = $1",
+        "SELECT NOT EXISTS (SELECT FROM ramp.provider_answers p WHERE p.intent_id = ANY (array_agg(id))) AND bool_and(order_body IS NULL AND instructions = '[]') FROM ramp.deposit_accounts WHERE project_id = $1",
         [bob.project.id],
       ),
     ).toBe(true);
