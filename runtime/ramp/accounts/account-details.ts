@@ -67,9 +67,14 @@ function fieldsOn(rail: string, fields: AccountRail["properties"]): AccountRail[
   );
 }
 
+/** For the callers of GET /v1/intent/requirements: the calls that take the details need different fields. */
+const NEEDED =
+  "An external account needs the required fields. POST /v1/intent needs countryCode too; the bank that pays needs countryCode alone.";
+
 function bankSchema({ code }: Currency, { code: rail, title, properties, required }: AccountRail): object {
   return {
     title: `Bank account (${title})`,
+    description: NEEDED,
     type: "object",
     properties: {
       ...fieldsOn(rail, properties),

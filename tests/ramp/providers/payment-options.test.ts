@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { newCustomer, onramp, ownWorld, type Reply } from "../support/world.js";
+import { newCustomer, onramp, ownWorld, type Reply, WALLET } from "../support/world.js";
 
 const world = await ownWorld();
 const project = await world.project();
@@ -165,6 +165,38 @@ describe("quotes and requirements", () => {
     expect((await ask("srcCurrencyCode=EUR&destCurrencyCode=EURe_GNOSIS&providerId=nobody")).json.error).toBe(
       "PROVIDER_NOT_AVAILABLE",
     );
+  });
+
+  it("say which fields of a bank each call needs, and the calls need those", async () => {
+    const ask = async (src: string, dest: string) =>
+      (
+        await world.call(
+          "GET",
+          `/v1/intent/requirements?srcCurrencyCode=${src}&destCurrencyCode=${dest}&rail=ACH`,
+          { auth: project.basic },
+        )
+      ).json;
+    const { src: paying } = await ask("USD", "USDC_POLYGON");
+    const { dest: receiving } = await ask("USDC_POLYGON", "USD");
+    for (const { schema } of [paying, receiving]) {
+      expect(schema.required).toEqual(["routingNumber", "accountNumber"]);
+      expect(schema.description).toContain("POST /v1/intent needs countryCode too");
+      expect(schema.description).toContain("the bank that pays needs countryCode alone");
+    }
+    const auth = await newCustomer(world, project);
+    const whole = { countryCode: "US", routingNumber: "021000021", accountNumber: "123456789" };
+    const pays = (details: object) => onramp({ src: { currencyCode: "USD", details } });
+    const receives = (details: object) => ({
+      src: { currencyCode: "USDC_POLYGON", details: { address: WALLET } },
+      dest: { currencyCode: "USD", details },
+      srcAmount: "100",
+    });
+    const status = async (body: object) => (await world.call("POST", "/v1/intent", { auth, body })).status;
+    expect(await status(pays({ countryCode: "US" }))).toBe(201);
+    expect(await status(receives(whole))).toBe(201);
+    expect(await status(pays({}))).toBe(400);
+    for (const field of Object.keys(whole))
+      expect(await status(receives({ ...whole, [field]: undefined })), field).toBe(400);
   });
 
   it("list supported pairs and providers", async () => {
