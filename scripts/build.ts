@@ -176,6 +176,10 @@ async function bundleMcpServer(): Promise<void> {
     platform: "node",
     target: "node20",
     external: ["ajv"],
+    // ajv-formats, which is a CommonJS module, requires Ajv.
+    banner: {
+      js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+    },
     legalComments: "eof",
     logLevel: "warning",
   });

@@ -121,7 +121,8 @@ async function answerOf(
   for (;;) {
     if (child.exitCode !== null) throw new Error(`It ended: ${output}`);
     const response = await fetch(`http://127.0.0.1:${String(port)}${path}`).catch(() => null);
-    if (response !== null) {
+    // While the ramp starts it answers 503.
+    if (response !== null && response.status !== 503) {
       const rows = (await response.json()) as unknown[];
       return { answer: { status: response.status, rows }, log: () => output };
     }

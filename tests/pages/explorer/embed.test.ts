@@ -23,10 +23,13 @@ describe.skipIf(!needs("chromium"))("an embedded chart", () => {
     await page.getByRole("heading", { name: "Levels of tokens" }).waitFor();
     await page.getByText(`Source: Routewright Data API, ${new URL(url).host}`).waitFor();
     const drawn = async (): Promise<number> => (await page.locator(".plot svg").boundingBox())?.height ?? 0;
+    await page.locator(".plot svg").waitFor();
+    await expect.poll(drawn).toBeGreaterThan(0);
     const usual = await drawn();
     await page.goto(`${url}${address}&height=150&theme=dark`);
     await page.locator(".plot svg").waitFor();
-    expect(usual - (await drawn())).toBe(150);
+    // A chart is drawn again when its place changes: meanwhile there is none.
+    await expect.poll(async () => usual - (await drawn())).toBe(150);
     const isDark = () => page.evaluate("document.documentElement.classList.contains('dark-mode')");
     expect(await isDark()).toBe(true);
     for (const [theme, dark] of [

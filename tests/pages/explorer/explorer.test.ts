@@ -5,8 +5,9 @@ import { suiteBrowser } from "../browser.js";
 import { KEYS, serveManifest } from "../../support/service.js";
 import { expectAccessible, measureLineage, output, visit } from "./page.js";
 import { needs } from "../../support/needs.js";
-import { HOSTILE, MANIFEST, service } from "./shop.js";
+import { HOSTILE, startShop } from "./shop.js";
 
+const { manifest, service } = await startShop();
 const { url } = service;
 
 const SALES = "/explore?endpoint=%2Fv1%2Fshop%2Fsales%2Fdaily";
@@ -293,7 +294,7 @@ describe.skipIf(!needs("chromium"))("/explore", () => {
   });
 
   it("with CATALOGUE=allowed shows nothing that the key may not call", async () => {
-    const address = await serveManifest(MANIFEST, { CATALOGUE: "allowed" });
+    const address = await serveManifest(manifest, { CATALOGUE: "allowed" });
     for (const [path, part] of [
       ["/explore", ".welcome"],
       ["/docs", ".opblock"],

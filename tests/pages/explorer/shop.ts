@@ -2,16 +2,16 @@ import { ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { startManifest } from "../../support/service.js";
 
-const schema = await ownSchema(`
+const TABLES = `
       CREATE TABLE @.sales AS SELECT date '2026-01-01' + i / 3 AS day, (ARRAY['north', 'south', 'west'])[1 + i % 3] AS region,
         (i % 7 + 1) * 10.5 AS amount, 9007199254740993 + i AS id FROM generate_series(0, 299) AS i;
       CREATE TABLE @.places AS SELECT * FROM (VALUES ('Paris', 1), ('Paris, Texas', 2), ('it''s "there"', 3), ('Rome', 4)) AS t(city, n);
-      CREATE TABLE @.wages AS SELECT 'ann' AS name, 7 AS amount`);
+      CREATE TABLE @.wages AS SELECT 'ann' AS name, 7 AS amount`;
 
 /** What a manifest must not be able to do. */
 export const HOSTILE = `<img src=x onerror="alert(1)"><script>alert(2)</script>"><svg onload=alert(3)> javascript:alert(4)`;
 
-function manifest(): unknown {
+function manifestFor(schema: string): unknown {
   const json = manifestOf([
     {
       name: "sales",
@@ -114,6 +114,9 @@ function manifest(): unknown {
   return json;
 }
 
-export const MANIFEST = manifest();
-
-export const service = await startManifest(MANIFEST, { LINEAGE_TIER: "tier0", RATE_LIMITS: "10000" });
+/** A shop with tables of its own, until the test file ends. */
+export async function startShop() {
+  const manifest = manifestFor(await ownSchema(TABLES));
+  const service = await startManifest(manifest, { LINEAGE_TIER: "tier0", RATE_LIMITS: "10000" });
+  return { manifest, service };
+}

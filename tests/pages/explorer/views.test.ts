@@ -4,7 +4,9 @@ import { describe, expect, it } from "vitest";
 import { needs } from "../../support/needs.js";
 import { openBrowser } from "../browser.js";
 import { expectAccessible, visit } from "./page.js";
-import { service } from "./shop.js";
+import { startShop } from "./shop.js";
+
+const { service } = await startShop();
 
 const SALES = "/explore?endpoint=%2Fv1%2Fshop%2Fsales%2Fdaily";
 
