@@ -89,7 +89,7 @@ function enumType(parts: readonly string[]): FilterType {
   });
 }
 
-/** The label of `'it\\'s' = 1`. */
+/** The label of `'it\'s' = 1`. */
 function labelOf(part: string): string {
   const [quoted = "''"] = /^'(?:[^'\\]|\\.|'')*'/s.exec(part) ?? [];
   return unquoted(quoted);

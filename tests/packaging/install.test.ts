@@ -16,7 +16,7 @@ import { databaseUrl, ownDatabase } from "../support/database.js";
 import { freePort } from "../support/port.js";
 import { ownFolder } from "../support/service.js";
 
-/** The packages as they are published, installed into an empty repository: what a stranger gets. */
+/** The packages as they are published, installed into an empty repository: what a newcomer gets. */
 
 const root = join(import.meta.dirname, "../..");
 const run = promisify(execFile);

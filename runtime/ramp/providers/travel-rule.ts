@@ -151,7 +151,7 @@ const Person = (more: Readonly<Record<string, Schema>>) => ({
   ...more,
 });
 
-/** C1 and C4: what tells who the originator is, beside the name. */
+/** C1 and C4: what identifies the originator beside the name. */
 const OriginatorPerson = Person({
   properties: {
     naturalPerson: {
