@@ -149,11 +149,11 @@ interface Compared {
 async function compared(page: Page, address: string, endpoint: Described): Promise<Compared> {
   const { search, where } = await filterOf(endpoint);
   await page.goto(`${address}/explore?view=chart&endpoint=${encodeURIComponent(endpoint.path)}${search}`);
-  await page.locator(".answer .plot, .answer .chart > .note, .answer .note").first().waitFor();
-  const label = await page
-    .locator(".answer .plot .image")
-    .getAttribute("aria-label", { timeout: 500 })
-    .catch(() => null);
+  // What stands there at the end: a picture, or why there is none. "Running" and "Loading" are notes too.
+  const image = page.locator(".answer .plot .image");
+  const none = page.locator(".answer .chart > .note").or(page.getByText("A chart needs rows with a number"));
+  await image.or(none).first().waitFor();
+  const label = await image.or(none).first().getAttribute("aria-label");
   if (label === null) return { kind: "none", wrong: [] };
   const chart = saidChart(label);
   if (chart === null) return figuresCompared(label, endpoint, where);
