@@ -29,21 +29,22 @@ export const BOUNDARIES = {
   "generator/catalogue": list`generator/manifest @routewright/runtime`,
   "generator/render": list`generator/manifest generator/catalogue @routewright/runtime`,
   "generator/output": list`generator/manifest generator/render @routewright/runtime`,
-  "generator/diff": list`generator/artifacts generator/manifest generator/catalogue @routewright/runtime`,
-  "generator/lint": list`generator/artifacts generator/manifest generator/catalogue @routewright/runtime`,
+  "generator/report": list`generator/manifest`,
+  "generator/diff": list`
+    generator/artifacts generator/manifest generator/catalogue generator/report @routewright/runtime`,
+  "generator/lint": list`
+    generator/artifacts generator/manifest generator/catalogue generator/report @routewright/runtime`,
   "generator/verify": list`
-    generator/manifest generator/catalogue generator/diff generator/lint @routewright/runtime`,
+    generator/manifest generator/catalogue generator/diff generator/report @routewright/runtime`,
   "generator/ddl": list`generator/manifest generator/catalogue generator/verify @routewright/runtime`,
-  "generator/report": list`
-    generator/manifest generator/catalogue generator/diff generator/lint generator/output`,
   "generator/watch": list`
     generator/artifacts generator/manifest generator/catalogue generator/render generator/diff @routewright/runtime`,
   "generator/commands": list`
-    generator generator/artifacts generator/manifest generator/catalogue generator/render generator/output generator/diff
-    generator/lint generator/verify generator/ddl generator/report generator/watch @routewright/runtime @routewright/ramp`,
+    generator generator/artifacts generator/manifest generator/catalogue generator/render generator/output generator/report
+    generator/diff generator/lint generator/verify generator/ddl generator/watch @routewright/runtime @routewright/ramp`,
   generator: list`
-    generator/artifacts generator/manifest generator/catalogue generator/diff generator/lint generator/verify
-    generator/commands @routewright/runtime`,
+    generator/artifacts generator/manifest generator/catalogue generator/report generator/diff generator/lint
+    generator/verify generator/commands @routewright/runtime`,
   // The core imports no other room.
   "runtime/core": [],
   "runtime/core/model": [],

@@ -1,9 +1,10 @@
 import { HEADLINE_SCHEMA, TIERS } from "@routewright/runtime/model";
 import type { SchemaMap } from "./catalogue/build.js";
 import { MAX_AGE } from "./catalogue/settings/max-age.js";
-import { type ChangeKind, KINDS, SEVERITIES as CHANGE_SEVERITIES } from "./diff/change-kinds.js";
+import { CHANGE_SEVERITIES, type ChangeKind, type ChangeSeverity, KINDS } from "./diff/change-kinds.js";
 import { UNUSED } from "./diff/usage.js";
-import { type RuleId, RULES, SEVERITIES as RULE_SEVERITIES } from "./lint/finding.js";
+import { FINDING_SEVERITIES, type FindingSeverity } from "./report/finding.js";
+import { type RuleId, RULES } from "./lint/finding.js";
 import {
   described,
   flag,
@@ -18,7 +19,7 @@ import {
 import { PUBLISH } from "./manifest/publish-rules.js";
 import { HINT } from "./manifest/schema-errors.js";
 import { ENGINES } from "./manifest/served-types/type-in-copy.js";
-import { CHECKS, type MismatchKind } from "./verify/relations.js";
+import { type CheckId, CHECKS } from "./verify/mismatch.js";
 
 type SeverityMap<Id extends string, Severity> = { readonly [Key in Id]?: Severity | "off" };
 
@@ -65,7 +66,7 @@ const color: Schema<string> = {
 
 const schemas: Schema<SchemaMap> = { type: ["string", "object"], minLength: 1, additionalProperties: name };
 
-const ruleSeverities = severitiesOf<RuleId, (typeof RULE_SEVERITIES)[number]>(RULES, RULE_SEVERITIES);
+const ruleSeverities = severitiesOf<RuleId, FindingSeverity>(RULES, FINDING_SEVERITIES);
 
 /** Beside the rules, `baseline` is the one key that is none. */
 const LINT: Schema<ValueOf<typeof ruleSeverities> & { readonly baseline?: string }> = {
@@ -140,7 +141,7 @@ export const CONFIG_SCHEMA = {
       lint: described("Severities of lint rules, and the baseline.", LINT),
       verify: described(
         "Severities of the checks of `verify`.",
-        severitiesOf<MismatchKind, (typeof RULE_SEVERITIES)[number]>(CHECKS, RULE_SEVERITIES),
+        severitiesOf<CheckId, FindingSeverity>(CHECKS, FINDING_SEVERITIES),
       ),
       diff: {
         description: "How changes are judged.",
@@ -149,7 +150,7 @@ export const CONFIG_SCHEMA = {
           {
             severity: described(
               "Severities of kinds of change.",
-              severitiesOf<ChangeKind, (typeof CHANGE_SEVERITIES)[number]>(KINDS, CHANGE_SEVERITIES),
+              severitiesOf<ChangeKind, ChangeSeverity>(KINDS, CHANGE_SEVERITIES),
             ),
             accept: described("File of accepted changes. Default: .routewright-accept.json.", name),
             unused: described(

@@ -17,11 +17,11 @@ import type { SchemaMap } from "./catalogue/build.js";
 import type { MaxAge } from "./catalogue/settings/max-age.js";
 import type { Config, PurgeMethod } from "./config-schema.js";
 import { ACCEPT_FILE } from "./diff/accepted-changes.js";
-import type { SeverityOverrides } from "./diff/compare-catalogues.js";
+import type { ChangeSeverities } from "./diff/change-kinds.js";
 import type { UnusedSeverity } from "./diff/usage.js";
 import { BASELINE_FILE } from "./lint/baseline.js";
 import type { RuleSeverities } from "./lint/finding.js";
-import type { VerifySeverities } from "./verify/relations.js";
+import type { CheckSeverities } from "./verify/mismatch.js";
 import { isObject, objectOr } from "./manifest/json.js";
 import { schemaErrorOf, validatorOf } from "./manifest/schema-errors.js";
 import { parseJson } from "./manifest/manifest.js";
@@ -81,8 +81,8 @@ export interface Settings extends Omit<GenerationEnvironment, "catalog"> {
   readonly lint: RuleSeverities;
   /** Undefined: the default file, if there is one. */
   readonly baseline: string | undefined;
-  readonly verify: VerifySeverities;
-  readonly severities: SeverityOverrides;
+  readonly verify: CheckSeverities;
+  readonly severities: ChangeSeverities;
   /** Undefined: the default file, if there is one. */
   readonly accept: string | undefined;
   readonly unused: UnusedSeverity;

@@ -12,7 +12,8 @@ import {
   readAcceptFile,
   shouldFail,
 } from "../diff/accepted-changes.js";
-import { compareCatalogues, type SeverityOverrides } from "../diff/compare-catalogues.js";
+import type { ChangeSeverities } from "../diff/change-kinds.js";
+import { compareCatalogues } from "../diff/compare-catalogues.js";
 import type { Change } from "../diff/change.js";
 import {
   asksUsage,
@@ -27,7 +28,7 @@ import {
 } from "../diff/usage.js";
 import { type MissingBase, readRevision, type Revision, type RevisionOptions } from "../diff/revision.js";
 import { projectInRepository, redactedLocation } from "../artifacts/source.js";
-import { diffReport } from "../report/diff-report.js";
+import { diffReport } from "../diff/diff-report.js";
 import { renderReport } from "../report/render-report.js";
 import { type Format, FORMATS } from "../report/report.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
@@ -44,7 +45,7 @@ export interface DiffOptions extends RevisionOptions {
   readonly missingBase?: MissingBase;
   /** The accept file; it must exist when it is named. */
   readonly accept?: string | undefined;
-  readonly severities?: SeverityOverrides;
+  readonly severities?: ChangeSeverities;
   /** Who breaking changes hit: by a file of `usage --by all --json`, or, where true, by the database that servers write to. */
   readonly usage?: string | true;
   /** How many days of usage count. Default: 30. */

@@ -14,8 +14,8 @@ import { updateFolder } from "../output/folder.js";
 import { adapterNotice, adapterProblem, clickhouseAddress } from "@routewright/runtime/model";
 import type { Manifest } from "../manifest/manifest.js";
 import { type FileSet, render, routeFile } from "../render/render.js";
-import { previewJson, previewText } from "../report/preview-report.js";
-import { type GenerateReport, type MovedSchema, reportJson, reportText } from "../report/generate-report.js";
+import { previewJson, previewText } from "./preview-report.js";
+import { type GenerateReport, type MovedSchema, reportJson, reportText } from "./generate-report.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManifest } from "./command.js";
 import { withProgress } from "./progress.js";
 

@@ -19,7 +19,7 @@ import { besideManifest, factsOf, findProjects, titleOf } from "./init/dbt-proje
 import { DOCKER_FILES, packageJson, planOf, readText, type InitStep } from "./init/plan.js";
 import type { Manifest } from "../manifest/manifest.js";
 import type { PublishRules } from "../manifest/publish-rules.js";
-import { previewText } from "../report/preview-report.js";
+import { previewText } from "./preview-report.js";
 import { CI, type InitFlags, prompted } from "./init/prompts.js";
 import { ENGINES } from "../manifest/served-types/type-in-copy.js";
 

@@ -5,7 +5,7 @@ import { DEFAULTS, type Settings } from "../config.js";
 import type { Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { type MissingBase, readRevision } from "../diff/revision.js";
-import { type Finding, RULES, type RuleSeverities, violation } from "../lint/finding.js";
+import { type ModelFinding, type RuleSeverities, ruleSeverity, violation } from "../lint/finding.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { sentence } from "../manifest/strings.js";
 
@@ -19,9 +19,9 @@ type BaseOptions = Pick<Settings, "defaultTier"> &
   };
 
 export interface BaseFindings {
-  readonly has: (finding: Finding) => boolean;
+  readonly has: (finding: ModelFinding) => boolean;
   /** Marks of private data that the base has and the head has not. */
-  readonly lostMarks: readonly Finding[];
+  readonly lostMarks: readonly ModelFinding[];
   readonly warnings: readonly string[];
 }
 
@@ -64,7 +64,7 @@ export async function knownIn(
   const problems = skipped.flatMap((one) => one.problems);
   const known = new Set(problems.map((problem) => identityOf({ rule: "skipped-model", ...problem })));
   return succeeded({
-    has: (finding: Finding) => {
+    has: (finding: ModelFinding) => {
       if (finding.rule === "forgotten-tag") return !models.has(finding.model);
       return finding.endpoint === null ? known.has(identityOf(finding)) : !changed.has(finding.endpoint);
     },
@@ -74,7 +74,7 @@ export async function knownIn(
 }
 
 /** What makes two findings of two runs the same: a message may count something that has grown. */
-function identityOf({ rule, model, path }: Pick<Finding, "rule" | "model" | "path">): string {
+function identityOf({ rule, model, path }: Pick<ModelFinding, "rule" | "model" | "path">): string {
   return JSON.stringify([rule, model, path]);
 }
 
@@ -85,9 +85,9 @@ function lostMarkFindings(
   changes: readonly Change[],
   { entries }: Catalogue,
   severities: RuleSeverities = {},
-): readonly Finding[] {
-  const severity = severities[RULE] ?? RULES[RULE].severity;
-  if (severity === "off") return [];
+): readonly ModelFinding[] {
+  const severity = ruleSeverity(RULE, severities);
+  if (severity === null) return [];
   return changes
     .filter(({ kind }) => kind === RULE)
     .flatMap(({ endpoint, file, owner, subject, before }) => {

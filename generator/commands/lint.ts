@@ -5,19 +5,13 @@ import type { Settings } from "../config.js";
 import type { MissingBase } from "../diff/revision.js";
 import { knownIn } from "./lint-base.js";
 import { applyBaseline, BASELINE_FILE, baselineText, readBaseline, staleFindings } from "../lint/baseline.js";
-import {
-  FAIL_ON,
-  type Finding,
-  inOrder,
-  type LintFailOn,
-  type RuleSeverities,
-  shouldFail,
-} from "../lint/finding.js";
+import { FAIL_ON, type FailOn, shouldFail } from "../report/finding.js";
+import { inOrder, type ModelFinding, type RuleSeverities } from "../lint/finding.js";
 import { lint as lintManifest } from "../lint/linter.js";
 import { readModels } from "../manifest/catalog.js";
 import { projectInRepository } from "../artifacts/source.js";
 import { writeFiles } from "../output/replace-file.js";
-import { lintReport } from "../report/lint-report.js";
+import { lintReport } from "../lint/lint-report.js";
 import { renderReport } from "../report/render-report.js";
 import { counted, type Format, FORMATS } from "../report/report.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManifest } from "./command.js";
@@ -28,7 +22,7 @@ export interface LintOptions
     Pick<Settings, "defaultTier">,
     Partial<Pick<Settings, "schemas" | "engine" | "publicMaxAge" | "publish">> {
   readonly format: Format;
-  readonly failOn: LintFailOn;
+  readonly failOn: FailOn;
   readonly severities?: RuleSeverities;
   /** `YYYY-MM-DD`: sunsets are judged by it. */
   readonly today: string;
@@ -123,7 +117,7 @@ export async function lint(options: LintOptions): Promise<CommandResult> {
 function writeBaseline(
   { writeBaseline: isWritten, shrink }: LintOptions,
   file: string,
-  findings: readonly Finding[],
+  findings: readonly ModelFinding[],
 ): CommandResult {
   const exists = existsSync(file);
   if (isWritten !== true) return failure("--shrink goes with --write-baseline.");

@@ -1,23 +1,23 @@
 import { messageOf } from "@routewright/runtime/model";
 import type { Settings } from "../config.js";
 import { readRevision } from "../diff/revision.js";
-import { type LintFailOn, shouldFail } from "../lint/finding.js";
+import { type FailOn, shouldFail } from "../report/finding.js";
 import { visible } from "../manifest/strings.js";
 import { renderReport } from "../report/render-report.js";
 import type { Format } from "../report/report.js";
 import { verifyCache } from "../verify/cache/verify-cache.js";
-import { withSeverities } from "../verify/relations.js";
+import { withSeverities } from "../verify/mismatch.js";
 import { type CommandResult, EXIT, failure } from "./command.js";
 import { withProgress } from "./progress.js";
 import { redactedRequest, sharedCacheOf } from "./purge.js";
 import { purgeAddresses, type SharedCache } from "./shared-cache.js";
-import { verifyReport } from "./verify-report.js";
+import { verifyReport } from "../verify/verify-report.js";
 
 /** `routewright verify --cache`: what callers can put into the shared cache in front of the server. */
 export async function verifyAt(
   address: string,
   from: string,
-  settings: Settings & { readonly format: Format; readonly failOn: LintFailOn },
+  settings: Settings & { readonly format: Format; readonly failOn: FailOn },
 ): Promise<CommandResult> {
   if (!/^https?:\/\/[^/]/.test(address) || !URL.canParse(address))
     return failure(

@@ -6,21 +6,14 @@ import { recordedBuilds } from "../manifest/run-results.js";
 import { redactedLocation } from "../artifacts/source.js";
 import { renderReport } from "../report/render-report.js";
 import { type Format, FORMATS, plainText, type Report } from "../report/report.js";
-import { FAIL_ON, type LintFailOn, shouldFail } from "../lint/finding.js";
+import { FAIL_ON, type FailOn, shouldFail } from "../report/finding.js";
 import { list, sentence } from "../manifest/strings.js";
 import { verifyAggregateRows, verifyGroupings } from "../verify/aggregates.js";
 import { verifyCopies } from "../verify/copies.js";
 import { verifyQueries } from "../verify/indexes.js";
 import { type PromiseReview, verifyPromises } from "../verify/promise.js";
-import {
-  inspectRelations,
-  type Mismatch,
-  type MismatchKind,
-  verifyKeys,
-  verifyRelations,
-  type VerifySeverities,
-  withSeverities,
-} from "../verify/relations.js";
+import { type CheckId, type CheckSeverities, type Mismatch, withSeverities } from "../verify/mismatch.js";
+import { inspectRelations, verifyKeys, verifyRelations } from "../verify/relations.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import {
@@ -33,7 +26,7 @@ import {
 import { inspectDatabase, type LiveDatabase } from "./database.js";
 import { type Progress, withProgress } from "./progress.js";
 import { verifyAt } from "./verify-cache.js";
-import { verifyReport } from "./verify-report.js";
+import { verifyReport } from "../verify/verify-report.js";
 
 type Logger = ReturnType<typeof createLogger>;
 
@@ -45,8 +38,8 @@ export interface VerifyOptions extends RevisionOptions {
   /** The ClickHouse that is served instead; none by default. */
   readonly clickhouse?: ClickhouseAddress | null;
   readonly format: Format;
-  readonly failOn: LintFailOn;
-  readonly severities?: VerifySeverities;
+  readonly failOn: FailOn;
+  readonly severities?: CheckSeverities;
   /** The environment, which names dbt's `run_results.json`. */
   readonly variables?: NodeJS.ProcessEnv;
 }
@@ -152,13 +145,11 @@ async function reviewIn(
 
 /** Tells entries whose queries work from those that have a breaking mismatch. */
 function hasNone(mismatches: readonly Mismatch[]): (entry: CatalogueEntry) => boolean {
-  const broken = new Set(
-    mismatches.filter(({ check }) => BREAKING.has(check)).map(({ endpoint }) => endpoint),
-  );
+  const broken = new Set(mismatches.filter(({ rule }) => BREAKING.has(rule)).map(({ endpoint }) => endpoint));
   return ({ path }) => !broken.has(path);
 }
 
-const BREAKING: ReadonlySet<MismatchKind> = new Set([
+const BREAKING: ReadonlySet<CheckId> = new Set([
   "missing-relation",
   "unreadable-relation",
   "unpopulated-relation",
@@ -184,7 +175,7 @@ export async function logDifferences(
     verifyRelations(catalogue, readRelations),
   );
   if (!found.ok) return log.error({ detail: found.problems.join(" ") }, "not verified");
-  for (const { check, endpoint, message, hint } of found.value.slice(0, MAX_LOGGED))
+  for (const { rule: check, endpoint, message, hint } of found.value.slice(0, MAX_LOGGED))
     log.warn({ check, endpoint, detail: plainText(message), hint: plainText(hint) }, "verify");
   const left = found.value.length - MAX_LOGGED;
   if (left > 0) log.warn({ left }, "verify: there are more, run `routewright verify`");

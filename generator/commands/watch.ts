@@ -12,7 +12,7 @@ import { parseModels } from "../manifest/catalog.js";
 import { redactedLocation } from "../artifacts/source.js";
 import { updateFolder } from "../output/folder.js";
 import { render } from "../render/render.js";
-import { reportText } from "../report/generate-report.js";
+import { reportText } from "./generate-report.js";
 import { startPolling } from "../watch/poll.js";
 import { type CliCommand, type CommandResult, EXIT, OPTIONS, stopSignal, withManifest } from "./command.js";
 

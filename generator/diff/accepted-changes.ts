@@ -1,3 +1,4 @@
+import { countsOf, holdsOn } from "../report/finding.js";
 import { existsSync } from "node:fs";
 import { listOf, oneOf, record, text, textOrNull, type ValueOf } from "@routewright/runtime/model";
 import { HINT, type SchemaError, schemaErrorOf, validatorOf } from "../manifest/schema-errors.js";
@@ -6,7 +7,7 @@ import { parseJson } from "../manifest/manifest.js";
 import { readSource } from "../artifacts/source.js";
 import { formatValue } from "../manifest/strings.js";
 import { type Change, isFailing } from "./change.js";
-import { CHANGE_KINDS, SEVERITIES, type Severity } from "./change-kinds.js";
+import { CHANGE_KINDS, CHANGE_SEVERITIES, type ChangeSeverity } from "./change-kinds.js";
 
 /** The default accept file: it need not exist. */
 export const ACCEPT_FILE = ".routewright-accept.json";
@@ -139,7 +140,7 @@ export function applyAcceptFile(
   today: string,
 ): AcceptFileResult {
   const found = new Set(changes.map(changeKey));
-  const isExpired = ({ expires }: AcceptEntry): boolean => expires !== null && expires < today;
+  const isExpired = ({ expires }: AcceptEntry): boolean => !holdsOn(today, expires);
   const byKey = new Map(
     entries.filter((entry) => !isExpired(entry)).map((entry) => [changeKey(entry), entry]),
   );
@@ -161,9 +162,6 @@ export function shouldFail({ unaccepted }: AcceptFileResult, failOn: FailOn): bo
 }
 
 /** The number of unaccepted changes of each severity. */
-export function changeCounts({ unaccepted }: AcceptFileResult): Readonly<Record<Severity, number>> {
-  const counts = SEVERITIES.map(
-    (level) => [level, unaccepted.filter(({ severity }) => severity === level).length] as const,
-  );
-  return Object.fromEntries(counts) as Record<Severity, number>;
+export function changeCounts({ unaccepted }: AcceptFileResult): Readonly<Record<ChangeSeverity, number>> {
+  return countsOf(CHANGE_SEVERITIES, unaccepted);
 }

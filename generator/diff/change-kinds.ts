@@ -1,25 +1,15 @@
+import { ruleOf, type Severities, warning } from "../report/finding.js";
+
 /**
  * What a change means to API consumers and to those who own the data: `exposing` opens data to callers who could not
  * read it, `breaking` makes working calls or clients fail, `warning` may change results, `compatible` needs no action.
  */
-export const SEVERITIES = ["exposing", "breaking", "warning", "compatible"] as const;
-export type Severity = (typeof SEVERITIES)[number];
+export const CHANGE_SEVERITIES = ["exposing", "breaking", "warning", "compatible"] as const;
+export type ChangeSeverity = (typeof CHANGE_SEVERITIES)[number];
 
-/** A kind of change: its default severity, its name for people, and why it has that severity. */
-interface KindInfo {
-  readonly severity: Severity;
-  readonly title: string;
-  readonly reason: string;
-}
-
-const exposing = kindOf("exposing");
-const breaking = kindOf("breaking");
-const warning = kindOf("warning");
-const compatible = kindOf("compatible");
-
-function kindOf(severity: Severity) {
-  return (title: string, reason: string): KindInfo => ({ severity, title, reason });
-}
+const exposing = ruleOf("exposing");
+const breaking = ruleOf("breaking");
+const compatible = ruleOf("compatible");
 
 /** Every kind of change that `diff` reports (generator/docs/diff.md). A test ties this table to the reference. */
 export const KINDS = {
@@ -282,6 +272,8 @@ export const KINDS = {
 } as const;
 
 export type ChangeKind = keyof typeof KINDS;
+
+export type ChangeSeverities = Severities<ChangeKind, ChangeSeverity>;
 
 /** All kinds, in the order of the table. */
 export const CHANGE_KINDS = Object.keys(KINDS) as readonly ChangeKind[];

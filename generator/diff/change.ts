@@ -1,6 +1,7 @@
+import { bySeverity, type Subject } from "../report/finding.js";
 import type { Tier } from "@routewright/runtime/model";
 import { byText } from "../manifest/strings.js";
-import { CHANGE_KINDS, type ChangeKind, SEVERITIES, type Severity } from "./change-kinds.js";
+import { CHANGE_KINDS, type ChangeKind, type ChangeSeverity } from "./change-kinds.js";
 
 /** What differs between two versions of one endpoint. */
 export interface Difference {
@@ -16,17 +17,13 @@ export interface Difference {
 }
 
 /** A difference with the endpoint that it belongs to. */
-export interface Change {
-  readonly severity: Severity;
+export interface Change extends Subject {
+  readonly severity: ChangeSeverity;
   readonly kind: ChangeKind;
   /** The path that consumers call: the base's, or the head's for a new endpoint. */
   readonly endpoint: string;
   /** Name of the dbt model behind it: the head's while it has one. */
   readonly model: string;
-  /** The model's file in its dbt project; null where neither revision names it. */
-  readonly file: string | null;
-  /** Who answers for the model: the head's owner, or the base's; absent without one. */
-  readonly owner?: string;
   /** The tier in the base, or the head's for a new endpoint. */
   readonly tier: Tier;
   readonly subject: string | null;
@@ -74,7 +71,7 @@ export function isFailing({ severity }: Change): boolean {
 /** By severity, path, kind and subject. */
 export function inOrder(a: Change, b: Change): number {
   return (
-    SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
+    bySeverity(a, b) ||
     byText(a.endpoint, b.endpoint) ||
     CHANGE_KINDS.indexOf(a.kind) - CHANGE_KINDS.indexOf(b.kind) ||
     byText(a.subject ?? "", b.subject ?? "")

@@ -1,8 +1,9 @@
+import { severityOf } from "../report/finding.js";
 import { TIERS } from "@routewright/runtime/model";
 import { type Catalogue, type CatalogueEntry, problemText, type Skipped } from "../catalogue/catalogue.js";
 import { privateGroups, privateMetrics } from "../catalogue/metrics/private-groups.js";
 import { type Change, type Difference, inOrder } from "./change.js";
-import { type ChangeKind, KINDS, type Severity } from "./change-kinds.js";
+import { type ChangeKind, type ChangeSeverities, type ChangeSeverity, KINDS } from "./change-kinds.js";
 import { type LostMarks, MarkComparison, withMarks } from "./lost-marks.js";
 import {
   atAllPaths,
@@ -13,15 +14,12 @@ import {
   tierDetails,
 } from "./compare-endpoints.js";
 
-/** Severities that a repository chooses; `off` leaves a kind out of every report. */
-export type SeverityOverrides = Readonly<Partial<Record<ChangeKind, Severity | "off">>>;
-
 /** All changes from one catalogue to another, in order. Pure. */
 export function compareCatalogues(
   base: Catalogue,
   head: Catalogue,
   sunsetPolicy: SunsetPolicy,
-  severities: SeverityOverrides = {},
+  severities: ChangeSeverities = {},
 ): readonly Change[] {
   const { pairs, removed, added } = matchEndpoints(atAllPaths(base.entries), atAllPaths(head.entries));
   const marks = new MarkComparison(base, head);
@@ -34,14 +32,14 @@ export function compareCatalogues(
   ];
   return changes
     .flatMap((change) => {
-      const severity = severities[change.kind] ?? KINDS[change.kind].severity;
-      return severity === "off" ? [] : [rated(change, severity)];
+      const severity = severityOf<ChangeKind, ChangeSeverity>(KINDS, change.kind, severities);
+      return severity === null ? [] : [rated(change, severity)];
     })
     .sort(inOrder);
 }
 
 /** Consumers of a preview were told that it may break; nobody was told that it may open data. */
-function rated(change: Unrated, severity: Severity): Change {
+function rated(change: Unrated, severity: ChangeSeverity): Change {
   return change.isPreview && severity === "breaking"
     ? { severity: "warning", ...change, details: [...change.details, PREVIEW] }
     : { severity, ...change };

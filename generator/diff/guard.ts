@@ -10,13 +10,14 @@ import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, readAcceptFile } from "./accepted-changes.js";
 import { type Change, isFailing } from "./change.js";
 import { KINDS } from "./change-kinds.js";
-import { compareCatalogues, matchEndpoints, type SeverityOverrides } from "./compare-catalogues.js";
+import { compareCatalogues, matchEndpoints } from "./compare-catalogues.js";
+import type { ChangeSeverities } from "./change-kinds.js";
 
 /** How `serve --guard` judges the changes of a refresh: as `routewright diff` in the same folder. */
 export interface GuardOptions {
   /** The generated folder: what it holds has been reviewed. */
   readonly generated: string;
-  readonly severities: SeverityOverrides;
+  readonly severities: ChangeSeverities;
   /** The accept file; the default one when absent. */
   readonly accept?: string | undefined;
   readonly minimumNoticeDays: number;

@@ -1,6 +1,6 @@
 import { isFilterName, TIERS, type Tier } from "@routewright/runtime/model";
 import type { Change } from "./change.js";
-import { type ChangeKind, KINDS, type Severity } from "./change-kinds.js";
+import { type ChangeKind, type ChangeSeverity, KINDS } from "./change-kinds.js";
 
 /** What one key has called at one path, or in one shape. */
 export interface KeyUsage {
@@ -32,7 +32,7 @@ const OUTCOME_OF = {
   breaking: "broken",
   warning: "changed",
   compatible: "unaffected",
-} as const satisfies Record<Severity, ShapeOutcome>;
+} as const satisfies Record<ChangeSeverity, ShapeOutcome>;
 
 /** Where the kind's severity says of requests that are made already another thing than of callers and data. */
 const OUTCOMES_OF_KINDS: Readonly<Partial<Record<ChangeKind, ShapeOutcome>>> = {

@@ -5,7 +5,7 @@ import { HINT, schemaErrorOf, validatorOf } from "../manifest/schema-errors.js";
 import { parseJson } from "../manifest/manifest.js";
 import { readSource } from "../artifacts/source.js";
 import { byText, list, sentence, type Sentence, visibleJson } from "../manifest/strings.js";
-import { type Finding, RULE_IDS, RULES, type RuleSeverities, violation } from "./finding.js";
+import { type ModelFinding, RULE_IDS, type RuleSeverities, ruleSeverity, violation } from "./finding.js";
 
 /** The default baseline: it need not exist. */
 export const BASELINE_FILE = ".routewright-baseline.json";
@@ -42,16 +42,16 @@ export async function readBaseline(file: string): Promise<Outcome<readonly Basel
 /** Findings by a baseline. */
 export interface BaselineResult {
   /** Findings that the baseline lacks, in order. */
-  readonly unknown: readonly Finding[];
+  readonly unknown: readonly ModelFinding[];
   /** Findings that it accepts, in order. */
-  readonly accepted: readonly Finding[];
+  readonly accepted: readonly ModelFinding[];
   /** Entries that accept no finding, or more than there is. */
   readonly stale: readonly BaselineEntry[];
 }
 
 /** An entry accepts a finding of its rule, model and path that names nothing but what it names. */
 export function applyBaseline(
-  findings: readonly Finding[],
+  findings: readonly ModelFinding[],
   entries: readonly BaselineEntry[],
 ): BaselineResult {
   const byPlace = groupedBy(entries, placeOf);
@@ -78,7 +78,7 @@ function covers(known: BaselineEntry, { names }: BaselineEntry): boolean {
   return names.every((one) => known.names.includes(one));
 }
 
-function entryFor({ rule, model, path, message }: Finding): BaselineEntry {
+function entryFor({ rule, model, path, message }: ModelFinding): BaselineEntry {
   const names = message.names.flatMap((each) => (typeof each === "string" ? [each] : each.names));
   return sorted({ rule, model, path: path.replaceAll(/\[\d+\]/g, "[]"), names });
 }
@@ -89,7 +89,7 @@ function sorted({ rule, model, path, names }: BaselineEntry): BaselineEntry {
 }
 
 /** The text of the baseline that accepts these findings: an entry per line, for reviews. */
-export function baselineText(findings: readonly Finding[]): string {
+export function baselineText(findings: readonly ModelFinding[]): string {
   const entries = findings.map(entryFor).sort((a, b) => byText(a.model, b.model) || byText(a.rule, b.rule));
   const lines = [...new Set(entries.map((entry) => `  ${visibleJson(entry)}`))];
   return lines.length === 0 ? "[]\n" : `[\n${lines.join(",\n")}\n]\n`;
@@ -100,9 +100,9 @@ export function staleFindings(
   stale: readonly BaselineEntry[],
   file: string,
   severities: RuleSeverities = {},
-): readonly Finding[] {
-  const severity = severities["stale-baseline"] ?? RULES["stale-baseline"].severity;
-  if (severity === "off") return [];
+): readonly ModelFinding[] {
+  const severity = ruleSeverity("stale-baseline", severities);
+  if (severity === null) return [];
   return stale.flatMap((entry) =>
     violation(
       entry.path,

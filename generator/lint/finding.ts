@@ -5,34 +5,20 @@ import type { SchemaMap } from "../catalogue/build.js";
 import type { MaxAge } from "../catalogue/settings/max-age.js";
 import type { Model } from "../manifest/model.js";
 import { byText, plain, type Sentence } from "../manifest/strings.js";
+import {
+  bySeverity,
+  error,
+  type Finding,
+  type FindingSeverity,
+  ruleOf,
+  type Severities,
+  severityOf,
+  warning,
+} from "../report/finding.js";
 import type { Ancestor, Node, Project } from "./project.js";
-/** Severities of findings, most serious first. */
-export const SEVERITIES = ["error", "warning"] as const;
-export type FindingSeverity = (typeof SEVERITIES)[number];
 
-/** Findings that fail a run. */
-export const FAIL_ON = ["error", "warning", "none"] as const;
-export type LintFailOn = (typeof FAIL_ON)[number];
-
-/** A rule's default severity, its name for people, and why it matters. */
-export interface RuleInfo {
-  readonly severity: FindingSeverity | "off";
-  readonly title: string;
-  readonly reason: string;
-}
-
-export const error = ruleOf("error");
-export const warning = ruleOf("warning");
 /** A rule that a project turns on. */
 const off = ruleOf("off");
-
-function ruleOf<Severity extends RuleInfo["severity"]>(severity: Severity) {
-  return (title: string, reason: string): RuleInfo & { readonly severity: Severity } => ({
-    severity,
-    title,
-    reason,
-  });
-}
 
 /** Rules that a model or the config file can turn off (generator/docs/lint.md). */
 export const CHECKS = {
@@ -167,31 +153,21 @@ export function isCheckId(text: string): text is CheckId {
   return Object.hasOwn(CHECKS, text);
 }
 
-/** Severities that a repository chooses; `off` turns a rule off everywhere. */
-export type RuleSeverities = Readonly<Partial<Record<RuleId, FindingSeverity | "off">>>;
+export type RuleSeverities = Severities<RuleId, FindingSeverity>;
+
+/** The severity of a rule that is in force; null where it is off. */
+export function ruleSeverity(rule: RuleId, severities?: RuleSeverities): FindingSeverity | null {
+  return severityOf<RuleId, FindingSeverity>(RULES, rule, severities);
+}
 
 /** What a rule finds in one model. */
-export interface Finding {
-  readonly rule: RuleId;
-  readonly severity: FindingSeverity;
-  /** dbt's `unique_id`. */
-  readonly model: string;
-  /** The model's file in its dbt project; null where the manifest does not name it. */
-  readonly file: string | null;
-  /** Who answers for the model; absent without an owner. */
-  readonly owner?: string;
-  /** The endpoint's path; null for a model without one. */
-  readonly endpoint: string | null;
+export interface ModelFinding extends Finding<RuleId> {
   /** Where in the model's node, as a JSON path. */
   readonly path: string;
-  /** What is wrong, and why that matters to consumers. */
-  readonly message: Sentence;
-  /** How to fix it. */
-  readonly hint: Sentence;
 }
 
 /** A violation of a rule: a finding without its rule and model. */
-export type Violation = Pick<Finding, "path" | "message" | "hint">;
+export type Violation = Pick<ModelFinding, "path" | "message" | "hint">;
 
 /** One violation, as the list that a check returns. */
 export function violation(
@@ -248,25 +224,11 @@ export interface LintContext extends LintSettings {
 export type Check = (linted: LintedEndpoint, context: LintContext) => readonly Violation[];
 
 /** Errors first; each by rule, endpoint and model. Findings of one rule and model keep their order. */
-export function inOrder(a: Finding, b: Finding): number {
+export function inOrder(a: ModelFinding, b: ModelFinding): number {
   return (
-    SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
+    bySeverity(a, b) ||
     RULE_IDS.indexOf(a.rule) - RULE_IDS.indexOf(b.rule) ||
     byText(a.endpoint ?? "", b.endpoint ?? "") ||
     byText(a.model, b.model)
   );
-}
-
-/** How many findings there are of each severity. */
-export function findingCounts(
-  findings: readonly Pick<Finding, "severity">[],
-): Readonly<Record<FindingSeverity, number>> {
-  const errors = findings.filter(({ severity }) => severity === "error").length;
-  return { error: errors, warning: findings.length - errors };
-}
-
-/** Whether the findings fail a run. */
-export function shouldFail(findings: readonly Pick<Finding, "severity">[], failOn: LintFailOn): boolean {
-  if (failOn === "none") return false;
-  return findings.some(({ severity }) => severity === "error" || failOn === "warning");
 }

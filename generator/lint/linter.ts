@@ -7,16 +7,17 @@ import {
   type Check,
   CHECK_IDS,
   type CheckId,
-  type Finding,
+  type ModelFinding,
   inOrder,
   type LintContext,
   type LintSettings,
   type LintedEndpoint,
   type RuleId,
-  RULES,
+  ruleSeverity,
   type Violation,
   violation,
 } from "./finding.js";
+import type { Subject } from "../report/finding.js";
 import { ancestorsOf, type Node, projectOf } from "./project.js";
 import { aggregateRules } from "./rules/aggregates.js";
 import { documentationRules } from "./rules/documentation.js";
@@ -26,13 +27,13 @@ import { operationsRules } from "./rules/operations.js";
 import { suppressionsOf, type SuppressionUse, unusedSuppressions, unusedViolation } from "./suppressions.js";
 
 /** A finding whose rule its model turns off. */
-export interface SuppressedFinding extends Finding {
+export interface SuppressedFinding extends ModelFinding {
   readonly reason: string;
 }
 
 /** What a run found, everything in order. */
 export interface LintResult {
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ModelFinding[];
   readonly suppressed: readonly SuppressedFinding[];
   /** How many endpoints were checked. */
   readonly endpoints: number;
@@ -50,7 +51,7 @@ export function lint(read: Manifest, settings: LintSettings): LintResult {
   const context: LintContext = {
     ...settings,
     project: projectOf(manifest),
-    active: CHECK_IDS.filter((rule) => (settings.severities?.[rule] ?? RULES[rule].severity) !== "off"),
+    active: CHECK_IDS.filter((rule) => ruleSeverity(rule, settings.severities) !== null),
     warnings,
     relationSchemas: countsOf(entries.map(({ relation }) => relation[0])),
     prefix: prefixOf(entries.map(({ model }) => model)),
@@ -90,8 +91,6 @@ function countsOf(names: readonly string[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-type Subject = Pick<Finding, "model" | "file" | "owner" | "endpoint">;
-
 interface ModelResult extends Pick<LintResult, "findings" | "suppressed"> {
   readonly suppressions: readonly (SuppressionUse & { readonly subject: Subject })[];
 }
@@ -105,7 +104,7 @@ function lintModel(
   if (node === undefined) return { findings: [], suppressed: [], suppressions: [] };
   const owner = model.owner === null ? {} : { owner: model.owner };
   const subject = { model: node.uniqueId, file: node.file, ...owner, endpoint: entry?.path ?? null };
-  const report = (rule: RuleId, violation: Violation): Finding[] =>
+  const report = (rule: RuleId, violation: Violation): ModelFinding[] =>
     findingOf(rule, violation, subject, context);
   const violations =
     entry === null ? unpublishedViolations(model, context) : violationsIn(model, entry, node, context);
@@ -130,7 +129,7 @@ function lintModel(
   };
 }
 
-function unusedFindings(all: ModelResult["suppressions"], context: LintContext): readonly Finding[] {
+function unusedFindings(all: ModelResult["suppressions"], context: LintContext): readonly ModelFinding[] {
   return unusedSuppressions(all, context.active).flatMap(({ subject, ...suppression }) =>
     unusedViolation(suppression).flatMap((found) => findingOf("unused-suppression", found, subject, context)),
   );
@@ -180,13 +179,13 @@ function findingOf(
   { path, message, hint }: Violation,
   subject: Subject,
   { severities }: LintContext,
-): Finding[] {
-  const severity = severities?.[rule] ?? RULES[rule].severity;
-  return severity === "off" ? [] : [{ rule, severity, ...subject, path, message, hint }];
+): ModelFinding[] {
+  const severity = ruleSeverity(rule, severities);
+  return severity === null ? [] : [{ rule, severity, ...subject, path, message, hint }];
 }
 
 /** One finding per problem that keeps a tagged model out of the API. */
-function skippedFindings({ model, file, problems }: Skipped, context: LintContext): readonly Finding[] {
+function skippedFindings({ model, file, problems }: Skipped, context: LintContext): readonly ModelFinding[] {
   const subject = { model, file: file || null, endpoint: null };
   return problems
     .flatMap(({ path, message, hint }) => violation(path, sentence`${message}`, sentence`${hint}`))

@@ -1,3 +1,4 @@
+import { holdsOn } from "../report/finding.js";
 import { isDate } from "@routewright/runtime/model";
 import { isObject, member, objectOr } from "../manifest/json.js";
 import { metasOf } from "../manifest/node-meta.js";
@@ -70,7 +71,7 @@ function readOne(
       sentence`The suppression of ${rule} has no valid last day in \`expires\`, so the rule stays on.`,
       'Write a day as "YYYY-MM-DD", or leave `expires` out.',
     );
-  if (lastDay >= today) return [{ ...subject, reason: reason.trim() }];
+  if (holdsOn(today, lastDay)) return [{ ...subject, reason: reason.trim() }];
   return violation(
     path,
     sentence`The suppression of ${rule} expired on ${lastDay}, so the rule is on again.`,

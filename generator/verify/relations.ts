@@ -2,68 +2,12 @@ import { columnNamed, type Endpoint, type MissingColumn, missingColumns } from "
 import type { Catalogue, CatalogueEntry, DescribedColumn } from "../catalogue/catalogue.js";
 import { isZoneless, parseColumnType } from "../catalogue/column-types/column-type.js";
 import { compareTypes, type TypeChange } from "../diff/column-compatibility.js";
-import { error, type FindingSeverity, SEVERITIES, warning } from "../lint/finding.js";
-import { list, plain, sentence, type Sentence } from "../manifest/strings.js";
+import { list, sentence } from "../manifest/strings.js";
 import { relationsOf } from "./aggregate-relations.js";
-
-/** The kinds of mismatch that `verify` finds (generator/docs/verify.md). */
-export const CHECKS = {
-  "missing-relation": error("Relation missing", "Every request fails."),
-  "unreadable-relation": error("Relation not readable", "Every request fails."),
-  "unpopulated-relation": error(
-    "Materialized view without rows",
-    "Every request fails until it is refreshed.",
-  ),
-  "missing-column": error("Column missing", "Rows come without it, and filters by it fail."),
-  "column-type": error("Column of another type", "Clients that trust the documentation fail at its values."),
-  "column-nullable": error("Column may be null", "Clients that rely on a value fail."),
-  "duplicate-key": error("Key with duplicates", "Pages by cursor miss rows or end with an error."),
-  "duplicate-join": error("Joined rows with duplicates", "What is joined to them is counted more than once."),
-  "time-spine-gaps": error("Periods missing from a time spine", "Answers by time lack these periods."),
-  "refused-measure": error("Measure that the database refuses", "Every request for it fails."),
-  "broken-promise": error("Promise of builds broken", "Callers get old rows until the next build."),
-  "stale-copy": warning("Copy older than the last build", "Callers get the rows of an earlier build."),
-  "poisoned-copy": error(
-    "Public copy that a caller changes",
-    "Everybody at the address gets what one caller asked for.",
-  ),
-  "private-copy": error("Copy of private rows", "Callers without a key get what a key may read."),
-  "unindexed-filter": warning("Filter without a usable index", "Each request reads the whole relation."),
-} as const;
-export type MismatchKind = keyof typeof CHECKS;
-
-/** A difference between the catalogue and the database. */
-export interface Mismatch {
-  readonly check: MismatchKind;
-  readonly endpoint: string;
-  readonly model: string;
-  readonly file: string | null;
-  readonly message: Sentence;
-  readonly hint: Sentence;
-}
+import { type Mismatch, mismatchAt } from "./mismatch.js";
 
 /** Runs one SQL statement and returns its rows. */
 export type RunQuery = (text: string, values?: readonly unknown[]) => Promise<readonly unknown[]>;
-
-/** Severities that a repository chooses; `off` turns a check off. */
-export type VerifySeverities = Readonly<Partial<Record<MismatchKind, FindingSeverity | "off">>>;
-
-/** A mismatch with the severity that is in force. */
-export interface RatedMismatch extends Mismatch {
-  readonly severity: FindingSeverity;
-}
-
-/** Errors first; each kind in the order in which it was found. */
-export function withSeverities(
-  differences: readonly Mismatch[],
-  severities: VerifySeverities = {},
-): readonly RatedMismatch[] {
-  const rated = differences.flatMap((difference) => {
-    const severity = severities[difference.check] ?? CHECKS[difference.check].severity;
-    return severity === "off" ? [] : [{ severity, ...difference }];
-  });
-  return SEVERITIES.flatMap((severity) => rated.filter((one) => one.severity === severity));
-}
 
 /** A column in the database. */
 export interface LiveColumn {
@@ -195,17 +139,6 @@ function withOwnNames(entry: CatalogueEntry, columns: readonly LiveColumn[]): Ca
 
 function keyOf(relation: Endpoint["relation"]): string {
   return JSON.stringify(relation);
-}
-
-/** One mismatch of an endpoint, with its model and file, as the list that a check returns. */
-export function mismatchAt(
-  { path, model, file }: CatalogueEntry,
-  check: MismatchKind,
-  message: Sentence,
-  hint: Sentence | string,
-): readonly Mismatch[] {
-  const how = typeof hint === "string" ? plain(hint) : hint;
-  return [{ check, endpoint: path, model, file: file || null, message, hint: how }];
 }
 
 function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined): readonly Mismatch[] {

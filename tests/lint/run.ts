@@ -1,7 +1,7 @@
 import type { Tier } from "../../runtime/generator-api.js";
 import type { LintOptions } from "../../generator/commands/lint.js";
 import { lint, type LintResult } from "../../generator/lint/linter.js";
-import { lintReport } from "../../generator/report/lint-report.js";
+import { lintReport } from "../../generator/lint/lint-report.js";
 import { renderReport } from "../../generator/report/render-report.js";
 import type { Format } from "../../generator/report/report.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";

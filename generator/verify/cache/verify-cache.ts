@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import { joined, plain, sentence, type Sentence } from "../../manifest/strings.js";
-import type { Mismatch, MismatchKind } from "../relations.js";
+import { type CheckId, type Mismatch, mismatchAt } from "../mismatch.js";
 import { type Attempt, ATTEMPTS, keyAttempts, type Lines, MARK, textOf } from "./attempts.js";
 import { ask, type CacheReply } from "./cache-client.js";
 
@@ -44,7 +44,7 @@ export async function verifyCache(
     for (const [i, [attempt, check]] of attempts.entries()) {
       target.progress(i, attempts.length);
       const problem = await tryPoison(open, attempt, { target, places, control });
-      if (problem !== null) found.mismatches.push(mismatchOf(open, check, textOf(attempt, key), problem));
+      if (problem !== null) found.mismatches.push(...mismatchOf(open, check, textOf(attempt, key), problem));
     }
     found.notes.push(tried(attempts.length, "to change what others get of", open));
   }
@@ -205,7 +205,7 @@ async function tryPrivate(
     const later = await ask(address, place, { headers: {} });
     const problem = `status ${String(later.status)}`;
     if (later.status < 300)
-      found.mismatches.push(mismatchOf(entry, "private-copy", textOf(attempt, key), problem));
+      found.mismatches.push(...mismatchOf(entry, "private-copy", textOf(attempt, key), problem));
   }
   await purge?.(
     entry.model,
@@ -218,16 +218,16 @@ async function tryPrivate(
     );
 }
 
-function mismatchOf(entry: CatalogueEntry, check: MismatchKind, sent: string, problem: string): Mismatch {
-  const { path, model, file } = entry;
-  return {
-    check,
-    endpoint: path,
-    model,
-    file: file || null,
-    message: sentence`After the request ${sent}, a caller without a key gets ${problem}.`,
-    hint: plain(
-      "Compare the cache's configuration with that of _Let a CDN keep public rows_ (node_modules/@routewright/runtime/docs/how-to/shared-caches.md), then purge the copies.",
-    ),
-  };
+function mismatchOf(
+  entry: CatalogueEntry,
+  rule: CheckId,
+  sent: string,
+  problem: string,
+): readonly Mismatch[] {
+  return mismatchAt(
+    entry,
+    rule,
+    sentence`After the request ${sent}, a caller without a key gets ${problem}.`,
+    "Compare the cache's configuration with that of _Let a CDN keep public rows_ (node_modules/@routewright/runtime/docs/how-to/shared-caches.md), then purge the copies.",
+  );
 }

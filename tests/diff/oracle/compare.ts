@@ -1,6 +1,6 @@
 import type { CatalogueEntry } from "../../../generator/catalogue/catalogue.js";
 import type { ShapeOutcome } from "../../../generator/diff/hits.js";
-import type { Severity } from "../../../generator/diff/change-kinds.js";
+import type { ChangeSeverity } from "../../../generator/diff/change-kinds.js";
 import { isGrouped, type OracleRequest } from "./requests.js";
 
 /** A response as callers see it. */
@@ -13,7 +13,7 @@ export interface Served {
 
 /** One thing that a caller notices, and the least severity that it calls for. */
 export interface Difference {
-  readonly needs: Exclude<Severity, "compatible">;
+  readonly needs: Exclude<ChangeSeverity, "compatible">;
   readonly what: string;
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { SEVERITIES, type Severity } from "../../../generator/diff/change-kinds.js";
+import { CHANGE_SEVERITIES, type ChangeSeverity } from "../../../generator/diff/change-kinds.js";
 import { CALENDAR, changesBetween } from "../catalogues.js";
 import { TABLE } from "../table.js";
 import { clientDifferences } from "./client-types.js";
@@ -18,7 +18,7 @@ import { row, type } from "../feature-model.js";
 /** One change in one direction: what `diff` says, and what callers notice. */
 interface Judged {
   readonly change: string;
-  readonly verdict: Severity | "none";
+  readonly verdict: ChangeSeverity | "none";
   readonly noticed: readonly Difference[];
   readonly agrees: boolean;
 }
@@ -50,7 +50,8 @@ const clients = await clientDifferences(served.base.catalogue, served.head.catal
 const judged = cases.map(({ change, base, head }, i): Judged => {
   const noticed = [...(served.noticed[i] ?? []), ...(clients.get(i) ?? [])];
   const found = changesBetween(base, head);
-  const verdict = SEVERITIES.find((severity) => found.some((one) => one.severity === severity)) ?? "none";
+  const verdict =
+    CHANGE_SEVERITIES.find((severity) => found.some((one) => one.severity === severity)) ?? "none";
   return { change, verdict, noticed, agrees: agrees(verdict, noticed) };
 });
 

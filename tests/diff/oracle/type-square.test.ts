@@ -1,7 +1,7 @@
 /** Every type of a column becomes every other one: what `diff` says, and what callers get from both. */
 import { expect, it } from "vitest";
 import { compareCatalogues } from "../../../generator/diff/compare-catalogues.js";
-import { SEVERITIES, type Severity } from "../../../generator/diff/change-kinds.js";
+import { CHANGE_SEVERITIES, type ChangeSeverity } from "../../../generator/diff/change-kinds.js";
 import { clickhouse } from "../../support/clickhouse.js";
 import { query } from "../../support/database.js";
 import { byEngine, engine, ownTables } from "../../support/engines.js";
@@ -121,7 +121,7 @@ function statusOf(i: number, column: string, value: string): Promise<number> {
 }
 
 /** What callers of a column notice when it gets another type, with values that stay where they can be cast. */
-async function noticed(i: number, j: number): Promise<Severity | null> {
+async function noticed(i: number, j: number): Promise<ChangeSeverity | null> {
   const [at, column] = castable.get(i)?.includes(j) === true ? [i, `c${String(j)}`] : [j, "v"];
   const [before, after] = [valuesOf(i, "v"), valuesOf(at, column)];
   const kinds = new Set(before.map(kindOf));
@@ -142,7 +142,7 @@ const catalogues = types.map(([type]) => ({
 interface Pair {
   readonly pair: string;
   readonly said: string;
-  readonly seen: Severity | "nothing";
+  readonly seen: ChangeSeverity | "nothing";
 }
 
 const pairs: Pair[] = [];
@@ -156,7 +156,8 @@ for (const [i, [from]] of types.entries())
       areFiltered ? (head.filtered ?? head.plain) : head.plain,
       CALENDAR,
     );
-    const said = SEVERITIES.find((severity) => changes.some((one) => one.severity === severity)) ?? "nothing";
+    const said =
+      CHANGE_SEVERITIES.find((severity) => changes.some((one) => one.severity === severity)) ?? "nothing";
     pairs.push({ pair: `${from} → ${to}`, said, seen: (await noticed(i, j)) ?? "nothing" });
   }
 

@@ -4,10 +4,10 @@ import {
   type AcceptEntry,
   acceptEntryFor,
   changeCounts,
-} from "../diff/accepted-changes.js";
-import { type Change, isFailing } from "../diff/change.js";
-import type { ShapesVerdict } from "../diff/usage.js";
-import { CHANGE_KINDS, KINDS, SEVERITIES, type Severity } from "../diff/change-kinds.js";
+} from "./accepted-changes.js";
+import { type Change, isFailing } from "./change.js";
+import type { ShapesVerdict } from "./usage.js";
+import { CHANGE_KINDS, CHANGE_SEVERITIES, type ChangeSeverity, KINDS } from "./change-kinds.js";
 import { joined, list, plain, sentence, type Sentence, visible } from "../manifest/strings.js";
 import {
   type Block,
@@ -18,7 +18,7 @@ import {
   OPEN_ITEMS,
   type Report,
   type Section,
-} from "./report.js";
+} from "../report/report.js";
 import { requestsSection, shapesText, usageText } from "./usage-report.js";
 
 /** A comparison with its names. */
@@ -48,7 +48,7 @@ export function diffReport(result: DiffResult, shapes?: ShapesVerdict): Report {
       ...(shapes === undefined ? [] : [plain(shapesText(shapes))]),
     ],
     sections: [
-      ...SEVERITIES.map((severity): Section => {
+      ...CHANGE_SEVERITIES.map((severity): Section => {
         const items = unaccepted
           .filter((change) => change.severity === severity)
           .map((change) => changeItem(change));
@@ -71,14 +71,14 @@ const HEADINGS = {
   breaking: "Breaking",
   warning: "Warnings",
   compatible: "Compatible",
-} as const satisfies Record<Severity, string>;
+} as const satisfies Record<ChangeSeverity, string>;
 
 const LEVELS = {
   exposing: "error",
   breaking: "error",
   warning: "warning",
   compatible: "notice",
-} as const satisfies Record<Severity, Level>;
+} as const satisfies Record<ChangeSeverity, Level>;
 
 function verdictText(result: DiffResult): string {
   const { exposing, breaking, warning, compatible } = changeCounts(result);

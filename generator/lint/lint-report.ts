@@ -1,14 +1,9 @@
-import {
-  findingCounts,
-  type Finding,
-  type FindingSeverity,
-  RULE_IDS,
-  RULES,
-  SEVERITIES,
-} from "../lint/finding.js";
-import type { LintResult, SuppressedFinding } from "../lint/linter.js";
+import { countsOf, FINDING_SEVERITIES } from "../report/finding.js";
+import { findingItem, sectionsOf } from "../report/finding-items.js";
+import { type ModelFinding, RULE_IDS, RULES } from "./finding.js";
+import type { LintResult, SuppressedFinding } from "./linter.js";
 import { plain, sentence } from "../manifest/strings.js";
-import { counted, type Item, OPEN_ITEMS, plainText, type Report, type Section } from "./report.js";
+import { counted, type Item, OPEN_ITEMS, plainText, type Report } from "../report/report.js";
 
 /** A lint run with its outcome. */
 export interface LintOutcome extends LintResult {
@@ -21,7 +16,7 @@ export interface LintOutcome extends LintResult {
 
 export function lintReport(result: LintOutcome): Report {
   const { findings, suppressed, failed } = result;
-  const { error, warning } = findingCounts(findings);
+  const { error, warning } = countsOf(FINDING_SEVERITIES, findings);
   const causes = [
     ...(error === 0 ? [] : [counted(error, "error")]),
     ...(warning === 0 ? [] : [counted(warning, "warning")]),
@@ -40,22 +35,8 @@ export function lintReport(result: LintOutcome): Report {
   };
 }
 
-const HEADINGS = { error: "Errors", warning: "Warnings" } as const;
-
-/** A section per severity. */
-export function sectionsOf<Each extends { readonly severity: FindingSeverity }>(
-  findings: readonly Each[],
-  itemOf: (finding: Each) => Item,
-  open: number,
-): readonly Section[] {
-  return SEVERITIES.map((severity) => {
-    const items = findings.filter((finding) => finding.severity === severity).map(itemOf);
-    return { heading: HEADINGS[severity], items, open };
-  });
-}
-
 function summaryText({ findings, suppressed, endpoints, known, baseline }: LintOutcome): string {
-  const { error, warning } = findingCounts(findings);
+  const { error, warning } = countsOf(FINDING_SEVERITIES, findings);
   const isNew = known === null ? "" : "new ";
   const counts = `${counted(error, `${isNew}error`)}, ${counted(warning, `${isNew}warning`)} in ${counted(endpoints, "endpoint")}`;
   const more = [
@@ -66,32 +47,8 @@ function summaryText({ findings, suppressed, endpoints, known, baseline }: LintO
   return [counts, ...more].join("; ");
 }
 
-function lintItem(finding: Finding): Item {
+function lintItem(finding: ModelFinding): Item {
   return findingItem({ id: finding.rule, title: RULES[finding.rule].title }, finding, [finding.path]);
-}
-
-/** What `lint` or `verify` found; `place`: where in the model's file. */
-export function findingItem(
-  rule: Pick<Item, "id" | "title">,
-  finding: Omit<Finding, "rule" | "path">,
-  place: readonly string[] = [],
-): Item {
-  const { severity, model, file, owner, endpoint, message, hint } = finding;
-  return {
-    ...rule,
-    level: severity,
-    label: severity,
-    endpoints: [endpoint ?? model],
-    difference: null,
-    location: [
-      model,
-      ...(file === null ? [] : [file]),
-      ...place,
-      ...(owner === undefined ? [] : [`owner: ${owner}`]),
-    ],
-    file,
-    details: [message, hint],
-  };
 }
 
 function suppressedItem(finding: SuppressedFinding): Item {
@@ -105,7 +62,7 @@ function jsonOf({ findings, suppressed, endpoints, skipped, failed, known, basel
     version: 2,
     failed,
     summary: {
-      ...findingCounts(findings),
+      ...countsOf(FINDING_SEVERITIES, findings),
       suppressed: suppressed.length,
       known,
       baseline,
@@ -118,7 +75,7 @@ function jsonOf({ findings, suppressed, endpoints, skipped, failed, known, basel
   };
 }
 
-function findingJson({ message, hint, rule, severity, model, file, owner, endpoint, path }: Finding) {
+function findingJson({ message, hint, rule, severity, model, file, owner, endpoint, path }: ModelFinding) {
   const where = { model, file, ...(owner !== undefined && { owner }), endpoint, path };
   return { rule, severity, ...where, message: plainText(message), hint: plainText(hint) };
 }

@@ -2,7 +2,7 @@ import type { Catalogue } from "../catalogue/catalogue.js";
 import { visible } from "../manifest/strings.js";
 import type { Publishing } from "../manifest/publishing.js";
 import { skippedLines, skippedSummary } from "./generate-report.js";
-import { counted } from "./report.js";
+import { counted } from "../report/report.js";
 
 /** What a manifest publishes, before anything is written. */
 export interface Preview {

@@ -3,8 +3,8 @@ import { type Change } from "../diff/change.js";
 import { KINDS } from "../diff/change-kinds.js";
 import { visible } from "../manifest/strings.js";
 import type { Drift } from "../output/folder.js";
-import { differenceOf } from "./diff-report.js";
-import { counted, plainText } from "./report.js";
+import { differenceOf } from "../diff/diff-report.js";
+import { counted, plainText } from "../report/report.js";
 
 /** Endpoints whose relation the folder has in another schema. */
 export interface MovedSchema {

@@ -1,9 +1,9 @@
-import type { ChangeUsage } from "../diff/change.js";
-import { SHAPE_OUTCOMES } from "../diff/hits.js";
-import type { JudgedShape } from "../diff/recorded-shapes.js";
-import type { ShapesVerdict } from "../diff/usage.js";
+import type { ChangeUsage } from "./change.js";
+import { SHAPE_OUTCOMES } from "./hits.js";
+import type { JudgedShape } from "./recorded-shapes.js";
+import type { ShapesVerdict } from "./usage.js";
 import { joined, list, plain, sentence, type Sentence } from "../manifest/strings.js";
-import { counted, type Item, OPEN_ITEMS, type Section } from "./report.js";
+import { counted, type Item, OPEN_ITEMS, type Section } from "../report/report.js";
 
 /** Keys, organizations and parameters that a line names; JSON has all. */
 const MAX_USERS = 5;

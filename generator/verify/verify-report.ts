@@ -1,8 +1,8 @@
 import { plain } from "../manifest/strings.js";
-import { findingCounts } from "../lint/finding.js";
-import { findingItem, sectionsOf } from "../report/lint-report.js";
+import { countsOf, type Finding, FINDING_SEVERITIES } from "../report/finding.js";
+import { findingItem, sectionsOf } from "../report/finding-items.js";
 import { counted, plainText, type Report } from "../report/report.js";
-import { CHECKS, type RatedMismatch } from "../verify/relations.js";
+import { CHECKS, type CheckId } from "./mismatch.js";
 
 interface ReportFacts extends Pick<Report, "title" | "notes"> {
   readonly endpoints: number;
@@ -12,10 +12,10 @@ interface ReportFacts extends Pick<Report, "title" | "notes"> {
 /** The differences between a catalogue of `endpoints` endpoints and what it is compared with. `more`: further members of the JSON. */
 export function verifyReport(
   { endpoints, failed, ...head }: ReportFacts,
-  differences: readonly RatedMismatch[],
+  differences: readonly Finding<CheckId>[],
   more: Readonly<Record<string, unknown>> = {},
 ): Report {
-  const { error, warning } = findingCounts(differences);
+  const { error, warning } = countsOf(FINDING_SEVERITIES, differences);
   const counts = `${counted(error, "error")}, ${counted(warning, "warning")}`;
   return {
     ...head,
@@ -23,7 +23,7 @@ export function verifyReport(
     summary: plain(`${counts} in ${counted(endpoints, "endpoint")}`),
     sections: sectionsOf(
       differences,
-      (one) => findingItem({ id: one.check, title: CHECKS[one.check].title }, one),
+      (one) => findingItem({ id: one.rule, title: CHECKS[one.rule].title }, one),
       20,
     ),
     blocks: [],
@@ -32,7 +32,9 @@ export function verifyReport(
       failed,
       summary: { error, warning, endpoints },
       ...more,
-      differences: differences.map((one) => ({
+      differences: differences.map(({ severity, rule, ...one }) => ({
+        severity,
+        check: rule,
         ...one,
         message: plainText(one.message),
         hint: plainText(one.hint),

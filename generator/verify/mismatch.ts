@@ -1,0 +1,66 @@
+import type { CatalogueEntry } from "../catalogue/catalogue.js";
+import {
+  bySeverity,
+  error,
+  type Finding,
+  type FindingSeverity,
+  type Severities,
+  severityOf,
+  warning,
+} from "../report/finding.js";
+import { plain, type Sentence } from "../manifest/strings.js";
+
+/** The kinds of mismatch that `verify` finds (generator/docs/verify.md). */
+export const CHECKS = {
+  "missing-relation": error("Relation missing", "Every request fails."),
+  "unreadable-relation": error("Relation not readable", "Every request fails."),
+  "unpopulated-relation": error(
+    "Materialized view without rows",
+    "Every request fails until it is refreshed.",
+  ),
+  "missing-column": error("Column missing", "Rows come without it, and filters by it fail."),
+  "column-type": error("Column of another type", "Clients that trust the documentation fail at its values."),
+  "column-nullable": error("Column may be null", "Clients that rely on a value fail."),
+  "duplicate-key": error("Key with duplicates", "Pages by cursor miss rows or end with an error."),
+  "duplicate-join": error("Joined rows with duplicates", "What is joined to them is counted more than once."),
+  "time-spine-gaps": error("Periods missing from a time spine", "Answers by time lack these periods."),
+  "refused-measure": error("Measure that the database refuses", "Every request for it fails."),
+  "broken-promise": error("Promise of builds broken", "Callers get old rows until the next build."),
+  "stale-copy": warning("Copy older than the last build", "Callers get the rows of an earlier build."),
+  "poisoned-copy": error(
+    "Public copy that a caller changes",
+    "Everybody at the address gets what one caller asked for.",
+  ),
+  "private-copy": error("Copy of private rows", "Callers without a key get what a key may read."),
+  "unindexed-filter": warning("Filter without a usable index", "Each request reads the whole relation."),
+} as const;
+export type CheckId = keyof typeof CHECKS;
+
+/** A difference between the catalogue and the database, before the repository's severities. */
+export type Mismatch = Omit<Finding<CheckId>, "severity"> & { readonly endpoint: string };
+
+export type CheckSeverities = Severities<CheckId, FindingSeverity>;
+
+/** Errors first; each kind in the order in which it was found. */
+export function withSeverities(
+  mismatches: readonly Mismatch[],
+  severities: CheckSeverities = {},
+): readonly Finding<CheckId>[] {
+  return mismatches
+    .flatMap((mismatch) => {
+      const severity = severityOf<CheckId, FindingSeverity>(CHECKS, mismatch.rule, severities);
+      return severity === null ? [] : [{ severity, ...mismatch }];
+    })
+    .sort(bySeverity);
+}
+
+/** One mismatch of an endpoint, with its model and file, as the list that a check returns. */
+export function mismatchAt(
+  { path, model, file }: CatalogueEntry,
+  rule: CheckId,
+  message: Sentence,
+  hint: Sentence | string,
+): readonly Mismatch[] {
+  const how = typeof hint === "string" ? plain(hint) : hint;
+  return [{ rule, endpoint: path, model, file: file || null, message, hint: how }];
+}
