@@ -19,7 +19,7 @@ import {
 import { PUBLISH } from "./manifest/publish-rules.js";
 import { HINT } from "./manifest/schema-errors.js";
 import { ENGINES } from "./manifest/served-types/type-in-copy.js";
-import { type CheckId, CHECKS } from "./verify/mismatch.js";
+import { type MismatchRule, CHECKS } from "./verify/mismatch.js";
 
 type SeverityMap<Id extends string, Severity> = { readonly [Key in Id]?: Severity | "off" };
 
@@ -141,7 +141,7 @@ export const CONFIG_SCHEMA = {
       lint: described("Severities of lint rules, and the baseline.", LINT),
       verify: described(
         "Severities of the checks of `verify`.",
-        severitiesOf<CheckId, FindingSeverity>(CHECKS, FINDING_SEVERITIES),
+        severitiesOf<MismatchRule, FindingSeverity>(CHECKS, FINDING_SEVERITIES),
       ),
       diff: {
         description: "How changes are judged.",

@@ -7,7 +7,7 @@ import {
   ACCEPT_FILE,
   applyAcceptFile,
   FAIL_ON,
-  type FailOn,
+  type FailOnChange,
   type AcceptEntry,
   readAcceptFile,
   shouldFail,
@@ -38,7 +38,7 @@ export interface DiffOptions extends RevisionOptions {
   readonly base: string;
   readonly head: string;
   readonly format: Format;
-  readonly failOn: FailOn;
+  readonly failOn: FailOnChange;
   /** dbt's manifest as the config file names it: it says where models lie in the repository. */
   readonly manifest?: string | null;
   /** `ignore`: a base that does not exist yet has nothing to compare. */

@@ -12,7 +12,12 @@ import { verifyAggregateRows, verifyGroupings } from "../verify/aggregates.js";
 import { verifyCopies } from "../verify/copies.js";
 import { verifyQueries } from "../verify/indexes.js";
 import { type PromiseReview, verifyPromises } from "../verify/promise.js";
-import { type CheckId, type CheckSeverities, type Mismatch, withSeverities } from "../verify/mismatch.js";
+import {
+  type MismatchRule,
+  type CheckSeverities,
+  type Mismatch,
+  withSeverities,
+} from "../verify/mismatch.js";
 import { inspectRelations, verifyKeys, verifyRelations } from "../verify/relations.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
@@ -149,7 +154,7 @@ function hasNone(mismatches: readonly Mismatch[]): (entry: CatalogueEntry) => bo
   return ({ path }) => !broken.has(path);
 }
 
-const BREAKING: ReadonlySet<CheckId> = new Set([
+const BREAKING: ReadonlySet<MismatchRule> = new Set([
   "missing-relation",
   "unreadable-relation",
   "unpopulated-relation",

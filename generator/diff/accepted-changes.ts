@@ -114,7 +114,7 @@ export function acceptEntryFor({ kind, endpoint, subject, before, after }: Chang
 
 /** The values of `--fail-on`. */
 export const FAIL_ON = ["breaking", "any", "none"] as const;
-export type FailOn = (typeof FAIL_ON)[number];
+export type FailOnChange = (typeof FAIL_ON)[number];
 
 /** A change and the entry that accepts it. */
 export interface AcceptedChange {
@@ -156,7 +156,7 @@ export function applyAcceptFile(
 }
 
 /** Whether the run fails. Unused entries never fail it: the default branch passes after an accepted change is merged. */
-export function shouldFail({ unaccepted }: AcceptFileResult, failOn: FailOn): boolean {
+export function shouldFail({ unaccepted }: AcceptFileResult, failOn: FailOnChange): boolean {
   if (failOn === "none") return false;
   return unaccepted.some((change) => failOn === "any" || isFailing(change));
 }

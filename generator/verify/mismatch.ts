@@ -34,21 +34,21 @@ export const CHECKS = {
   "private-copy": error("Copy of private rows", "Callers without a key get what a key may read."),
   "unindexed-filter": warning("Filter without a usable index", "Each request reads the whole relation."),
 } as const;
-export type CheckId = keyof typeof CHECKS;
+export type MismatchRule = keyof typeof CHECKS;
 
 /** A difference between the catalogue and the database, before the repository's severities. */
-export type Mismatch = Omit<Finding<CheckId>, "severity"> & { readonly endpoint: string };
+export type Mismatch = Omit<Finding<MismatchRule>, "severity"> & { readonly endpoint: string };
 
-export type CheckSeverities = Severities<CheckId, FindingSeverity>;
+export type CheckSeverities = Severities<MismatchRule, FindingSeverity>;
 
 /** Errors first; each kind in the order in which it was found. */
 export function withSeverities(
   mismatches: readonly Mismatch[],
   severities: CheckSeverities = {},
-): readonly Finding<CheckId>[] {
+): readonly Finding<MismatchRule>[] {
   return mismatches
     .flatMap((mismatch) => {
-      const severity = severityOf<CheckId, FindingSeverity>(CHECKS, mismatch.rule, severities);
+      const severity = severityOf<MismatchRule, FindingSeverity>(CHECKS, mismatch.rule, severities);
       return severity === null ? [] : [{ severity, ...mismatch }];
     })
     .sort(bySeverity);
@@ -57,7 +57,7 @@ export function withSeverities(
 /** One mismatch of an endpoint, with its model and file, as the list that a check returns. */
 export function mismatchAt(
   { path, model, file }: CatalogueEntry,
-  rule: CheckId,
+  rule: MismatchRule,
   message: Sentence,
   hint: Sentence | string,
 ): readonly Mismatch[] {

@@ -2,7 +2,7 @@ import { plain } from "../manifest/strings.js";
 import { countsOf, type Finding, FINDING_SEVERITIES } from "../report/finding.js";
 import { findingItem, sectionsOf } from "../report/finding-items.js";
 import { counted, plainText, type Report } from "../report/report.js";
-import { CHECKS, type CheckId } from "./mismatch.js";
+import { CHECKS, type MismatchRule } from "./mismatch.js";
 
 interface ReportFacts extends Pick<Report, "title" | "notes"> {
   readonly endpoints: number;
@@ -12,7 +12,7 @@ interface ReportFacts extends Pick<Report, "title" | "notes"> {
 /** The differences between a catalogue of `endpoints` endpoints and what it is compared with. `more`: further members of the JSON. */
 export function verifyReport(
   { endpoints, failed, ...head }: ReportFacts,
-  differences: readonly Finding<CheckId>[],
+  differences: readonly Finding<MismatchRule>[],
   more: Readonly<Record<string, unknown>> = {},
 ): Report {
   const { error, warning } = countsOf(FINDING_SEVERITIES, differences);
