@@ -1,5 +1,5 @@
 import type { FilterParameter, Relation } from "../core/model/endpoint.js";
-import { type Condition, isTable, type ResolvedQuery } from "../core/model/query.js";
+import { type ColumnCondition, type Condition, isTable, type ResolvedQuery } from "../core/model/query.js";
 import { type PerTier, TIERS } from "../core/model/tier.js";
 import { type ClickhouseAddress, clickhouseAddress } from "../core/model/clickhouse-address.js";
 import {
@@ -170,10 +170,15 @@ class ClickhouseEngine extends BaseEngine {
     make: (condition: Condition) => Promise<MadeQuery>,
   ): Promise<boolean | null> {
     const source: Source = { relation, columns, underOwn: await this.#settings.underOwn() };
-    return usesIndex(this.#explaining(), source, { ...filter, column }, async ({ value }) => {
-      const made = await make({ ...filter, value });
-      return this.#source(made.query, made.columns);
-    });
+    return usesIndex(
+      this.#explaining(),
+      source,
+      { ...filter, column },
+      async ({ value }: ColumnCondition) => {
+        const made = await make({ ...filter, value });
+        return this.#source(made.query, made.columns);
+      },
+    );
   }
 
   #explaining(): ReadRows {

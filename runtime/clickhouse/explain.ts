@@ -1,6 +1,6 @@
 import type { FilterParameter } from "../core/model/endpoint.js";
 import { operatorOf } from "../core/model/operators.js";
-import type { Condition } from "../core/model/query.js";
+import type { ColumnCondition } from "../core/model/query.js";
 import {
   constant,
   DIRECTIONS,
@@ -35,12 +35,12 @@ export async function usesIndex(
   read: ReadRows,
   source: Source,
   filter: FilterParameter,
-  sourceFor: (condition: Condition) => Promise<Source>,
+  sourceFor: (condition: ColumnCondition) => Promise<Source>,
 ): Promise<boolean | null> {
   const [found] = await read<{ readonly value: string }>(selectValue(source, filter));
   if (found === undefined) return null;
   const text = operatorOf(filter.operator).value === "day" ? found.value.slice(0, 10) : found.value;
-  const condition = { ...filter, value: filter.type === "string_list" ? [text] : text } as Condition;
+  const condition = { ...filter, value: filter.type === "string_list" ? [text] : text } as ColumnCondition;
   const filtered = await sourceFor(condition);
   const output = { served: new ServedColumns(filtered.columns), format: "json", maxRows: Infinity } as const;
   const select = selectRows(filtered, { conditions: [condition], sort: [], page: null }, output);

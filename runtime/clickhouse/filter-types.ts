@@ -50,8 +50,17 @@ export function splitType(text: string): Pick<ClickhouseType, "name" | "argument
 /** What the table of types says of a type. */
 export const databaseType = (text: string): DatabaseType => clickhouseType(parseType(text).name);
 
+/** Bounded as the types. */
+const filterTypes = new Map<ClickhouseType, FilterType>();
+
 /** How a filter compares with a column. A value between two of the type is compared as the lower one. */
-export function filterType({ name, arguments: parts }: ClickhouseType): FilterType {
+export function filterType(type: ClickhouseType): FilterType {
+  const known = filterTypes.get(type) ?? made(type);
+  filterTypes.set(type, known);
+  return known;
+}
+
+function made({ name, arguments: parts }: ClickhouseType): FilterType {
   const { value, bits = 64, isUnsigned, parameter = name } = clickhouseType(name);
   const size = Number(parts[0]);
   switch (value) {

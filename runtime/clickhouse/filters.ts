@@ -1,9 +1,9 @@
 import type { LetterCase } from "../core/model/endpoint.js";
 import type { Comparison } from "../core/model/operators.js";
-import type { Condition } from "../core/model/query.js";
-import { conditionSql, dayAfter, type FilterDialect } from "../core/warehouse/condition-sql.js";
+import type { ColumnCondition, Condition, TypedValue } from "../core/model/query.js";
+import { dayAfter, type FilterDialect, treeSql } from "../core/warehouse/condition-sql.js";
 import { constant, escapedIdentifier, escapedLiteral, join, sql, type Sql } from "../core/warehouse/sql.js";
-import type { FilterType } from "../core/warehouse/filter-type.js";
+import { type FilterType, typedValues } from "../core/warehouse/filter-type.js";
 import type { ResultColumns } from "../core/warehouse/warehouse.js";
 import { escaped, MAX_PARAMETER_LENGTH, parameter } from "./parameters.js";
 import { type ClickhouseType, databaseType, filterType, parseType } from "./filter-types.js";
@@ -14,7 +14,9 @@ const NO_ROW = sql`0`;
 interface FilterSide {
   readonly column: string;
   readonly type: string;
+  /** As they were sent. */
   readonly values: readonly string[];
+  readonly condition: ColumnCondition;
 }
 
 const DIALECT: FilterDialect<FilterSide, unknown> = {
@@ -23,31 +25,41 @@ const DIALECT: FilterDialect<FilterSide, unknown> = {
   matches: ({ column, type, values: [pattern = ""] }) =>
     sql`lowerUTF8(${textOf(column, type)}) LIKE lowerUTF8(${parameter(pattern, "String")})`,
   comparesDay,
-  compares: ({ column, type, values: [text = ""] }, operator) => compares(operator, column, type, text),
+  compares: ({ column, type, condition }, operator) =>
+    compares(operator, column, type, typedValues(condition, filterType(parseType(type)))[0]),
   isNull: ({ column, type }, isWanted) => isNull(column, type, isWanted),
+  isNot: (condition) => sql`NOT ifNull(${condition}, 0)`,
+  always: (holds) => (holds ? sql`1` : NO_ROW),
 };
 
 /** One filter. The value has the column's type, so that the primary key serves it. */
 export function where(condition: Condition, columns: ResultColumns): Sql {
-  const { column, value } = condition;
-  const type = columns.find((each) => each.name === column)?.type ?? "String";
-  return conditionSql(condition, { column, type, values: [value].flat() }, DIALECT);
+  return treeSql(
+    condition,
+    () => condition,
+    DIALECT,
+    (of) => {
+      const { column, value } = of;
+      const type = columns.find((each) => each.name === column)?.type ?? "String";
+      return { column, type, values: [value].flat(), condition: of };
+    },
+  );
 }
 
 const COMPARISONS = { ne: sql`!=`, gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` } as const;
 
-function compares(operator: Comparison, column: string, type: string, text: string): Sql {
+function compares(operator: Comparison, column: string, type: string, given: TypedValue | undefined): Sql {
   const filter = filterType(parseType(type));
   const hasValue = isNull(column, type, false);
   const compared = comparedColumn(column, type);
-  const value = filter.parse(text) ?? null;
+  const value = given?.written ?? null;
   if (value !== null) {
     const comparison = sql`${compared} ${COMPARISONS[operator]} ${parameter(value, filter.cast)}`;
     return isFloat(type) ? sql`${comparison} AND ${hasValue}` : comparison;
   }
   if (operator === "ne") return hasValue;
   const isLower = operator === "gt" || operator === "gte";
-  const floor = filter.bound(text, operator);
+  const floor = given?.bound(operator) ?? null;
   if (floor === null) return isLower && filter.kind !== "text" ? hasValue : NO_ROW;
   const sign = COMPARISONS[isLower ? "gt" : "lte"];
   return sql`${compared} ${sign} ${parameter(floor, filter.cast)} AND ${hasValue}`;
@@ -103,14 +115,15 @@ export function valueText(value: Sql, type: string): Sql {
 /** Parameters whose texts stand in quotes inside of an array. */
 const QUOTED = /^(UUID|IPv[46]|Date.*|Time)$/;
 
-function isAnyOf({ column, type, values }: FilterSide, letterCase: LetterCase | undefined): Sql {
+function isAnyOf({ column, type, values, condition }: FilterSide, letterCase: LetterCase | undefined): Sql {
   return letterCase === undefined
-    ? isAnyValue(comparedColumn(column, type), filterType(parseType(type)), values)
+    ? isAnyValue(comparedColumn(column, type), filterType(parseType(type)), condition)
     : isAnyFolded(textOf(column, type), letterCase, values);
 }
 
-function isAnyValue(column: Sql, type: FilterType, values: readonly string[]): Sql {
-  const known = values.map((text) => type.parse(text) ?? null).filter((text) => text !== null);
+function isAnyValue(column: Sql, type: FilterType, condition: ColumnCondition): Sql {
+  const values = typedValues(condition, type);
+  const known = values.map(({ written }) => written).filter((text) => text !== null);
   const { cast } = type;
   const [first] = known;
   if (first === undefined) return NO_ROW;
@@ -167,15 +180,16 @@ function lists(values: readonly string[]): readonly (readonly string[])[] {
 }
 
 function comparesDay({ column, type, values: [day = ""] }: FilterSide, operator: ">=" | "<="): Sql {
+  const valueOf = (text: string): TypedValue | undefined => filterType(parseType(type)).read(text);
   switch (parseType(type).name) {
     case "Date":
     case "Date32":
-      return compares(operator === ">=" ? "gte" : "lte", column, type, day);
+      return compares(operator === ">=" ? "gte" : "lte", column, type, valueOf(day));
     case "DateTime":
     case "DateTime64":
       return operator === ">="
-        ? compares("gte", column, type, `${day}T00:00:00Z`)
-        : compares("lt", column, type, `${dayAfter(day)}T00:00:00Z`);
+        ? compares("gte", column, type, valueOf(`${day}T00:00:00Z`))
+        : compares("lt", column, type, valueOf(`${dayAfter(day)}T00:00:00Z`));
     default:
       return sql`${textOf(column, type)} ${operator === ">=" ? COMPARISONS.gte : COMPARISONS.lte} ${parameter(day, "String")}`;
   }

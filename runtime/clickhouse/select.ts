@@ -1,5 +1,5 @@
 import type { Relation, SortKey } from "../core/model/endpoint.js";
-import { FORMULA_PATTERN, type RowFormat, type Selection } from "../core/model/query.js";
+import { columnsOf, FORMULA_PATTERN, type RowFormat, type Selection } from "../core/model/query.js";
 import {
   constant,
   DIRECTIONS,
@@ -160,10 +160,7 @@ export function filtered(
   ];
   const filter = wheres.length > 0 ? sql` WHERE ${join(wheres, " AND ")}` : EMPTY;
   const rows = from ? sql`(${from() as Sql})` : escapedIdentifier(...relation);
-  const compared = [
-    ...(from ? [] : conditions.map(({ column }) => column)),
-    ...sort.map(([column]) => column),
-  ];
+  const compared = [...(from ? [] : conditions.flatMap(columnsOf)), ...sort.map(([column]) => column)];
   const used = new Set([...read.map(({ name }) => name), ...compared]);
   const values = columns
     .filter(({ name }) => used.has(name))

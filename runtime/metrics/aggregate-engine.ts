@@ -9,7 +9,7 @@ import {
 } from "../core/model/aggregate.js";
 import { columnNamed } from "../core/model/column-names.js";
 import type { Relation } from "../core/model/endpoint.js";
-import type { Condition, Selection } from "../core/model/query.js";
+import { columnsOf, type Condition, type Selection } from "../core/model/query.js";
 import type { DerivedRows, Relations } from "../core/warehouse/relations.js";
 import { join, sql, type Sql } from "../core/warehouse/sql.js";
 import type {
@@ -21,7 +21,7 @@ import type {
 import type { AggregateDialect, PreparedGrouping } from "../core/warehouse/aggregate-dialect.js";
 import { groupedRows } from "./grouped-rows.js";
 import { rowConditions } from "./leaves.js";
-import { type GroupsBuild, named, onRows, rowSet, valueOf } from "./row-set.js";
+import { comparedName, type GroupsBuild, named, rowSet, valueOf } from "./row-set.js";
 import { usedValues } from "./used-values.js";
 
 /** What groupings need of an engine. */
@@ -167,14 +167,11 @@ export function filteredColumn(
 /** The columns of the conditions, as each fact has them. */
 function filteredColumns(build: GroupsBuild): readonly ResultColumns[] {
   const leaves = build.grouping.measures.flatMap(({ metric }) => leavesOf(metric));
-  const dimensions = rowConditions(build).map(({ condition }) => condition.column);
+  const dimensions = rowConditions(build).flatMap(({ condition }) => columnsOf(condition));
   return leaves.map(({ fact, time }) => {
     const { columns } = rowSet(build, { fact, time, dimensions, values: [] });
     return columns.map(({ name }) => ({
-      ...named(
-        columns,
-        onRows({ name, column: name, operator: "ne", type: "value", value: "" }, columns).column,
-      ),
+      ...named(columns, comparedName(name, columns)),
       name,
     }));
   });

@@ -6,10 +6,10 @@ import {
   type Leaf,
   METRIC_TIME,
 } from "../core/model/aggregate.js";
-import { type Condition, OWN_ROWS, type Selection } from "../core/model/query.js";
+import { columnsOf, type Condition, isGroup, OWN_ROWS, type Selection } from "../core/model/query.js";
 import { EMPTY, join, projectParts, sql } from "../core/warehouse/sql.js";
 import type { GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
-import { type GroupsBuild, dimensionOf, onRows, type RowSet, rowSet, selected } from "./row-set.js";
+import { type GroupsBuild, dimensionOf, isOnlyOn, onRows, type RowSet, rowSet, selected } from "./row-set.js";
 
 /** A leaf within its metric: with the filters of all metrics around it. */
 export interface LeafUse {
@@ -28,9 +28,13 @@ interface Placed {
 /** The conditions on the rows of all measures. */
 export function rowConditions({ conditions }: GroupsBuild): readonly Placed[] {
   return conditions.flatMap((condition, position) =>
-    condition.name === OWN_ROWS || condition.measure !== undefined ? [] : [{ condition, position }],
+    condition.name === OWN_ROWS || measureOf(condition) !== undefined ? [] : [{ condition, position }],
   );
 }
+
+/** A measure's own conditions are in no group. */
+const measureOf = (condition: Condition): string | undefined =>
+  isGroup(condition) ? undefined : condition.measure;
 
 /** Whether a dimension is the time of a leaf. */
 export function isTimeOf({ time }: Leaf, name: string): boolean {
@@ -84,7 +88,7 @@ export function splitByTime(
     const names = dimensionsIn([filter]);
     return names.length > 0 && names.every((name) => isTimeOf(leaf, name));
   };
-  const onTime = ({ condition }: Placed): boolean => isTimeOf(leaf, condition.column);
+  const onTime = ({ condition }: Placed): boolean => isOnlyOn(condition, (name) => isTimeOf(leaf, name));
   return {
     onTime: { filters: all.filters.filter(isOnTime), conditions: all.conditions.filter(onTime) },
     others: {
@@ -134,7 +138,7 @@ export function groupValue(build: GroupsBuild, rows: RowSet, { name, grain }: As
 export function neededDimensions(filters: RowFilters, groups: readonly AskedGroup[]): readonly string[] {
   return [
     ...groups.map(({ name }) => name),
-    ...filters.conditions.map(({ condition }) => condition.column),
+    ...filters.conditions.flatMap(({ condition }) => columnsOf(condition)),
     ...dimensionsIn(filters.filters),
   ];
 }
@@ -142,7 +146,7 @@ export function neededDimensions(filters: RowFilters, groups: readonly AskedGrou
 /** Conditions on the rows of single measures: their positions by the measure's name. */
 function conditionsOfMeasure({ conditions }: GroupsBuild, measure: string): readonly Placed[] {
   return conditions.flatMap((condition, position) =>
-    condition.measure === measure ? [{ condition, position }] : [],
+    measureOf(condition) === measure ? [{ condition, position }] : [],
   );
 }
 
@@ -164,7 +168,7 @@ export function plainLeaves(
     time: first.leaf.time,
     dimensions: [
       ...neededDimensions(filters, groups),
-      ...own.flat().map(({ condition }) => condition.column),
+      ...own.flat().flatMap(({ condition }) => columnsOf(condition)),
     ],
     values: [...new Set(values)],
   });

@@ -1,5 +1,5 @@
 import type { AskedGroup, Grain, Leaf } from "../core/model/aggregate.js";
-import type { Selection } from "../core/model/query.js";
+import { columnsOf, mapConditions, type Selection } from "../core/model/query.js";
 import { constant, join, projectParts, sql } from "../core/warehouse/sql.js";
 import type { ResultColumn } from "../core/warehouse/warehouse.js";
 import type { GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
@@ -13,7 +13,7 @@ import {
   timeGroups,
   whereClause,
 } from "./leaves.js";
-import { type GroupsBuild, type RowColumn, rowSet } from "./row-set.js";
+import { type GroupsBuild, isOnlyOn, type RowColumn, rowSet } from "./row-set.js";
 import { periodGroup, periodsOf } from "./time-spine.js";
 
 /** A result with a row for every period, also for those without any; `filters` of the request hold for the new rows too. */
@@ -77,13 +77,14 @@ export function reapplied(build: GroupsBuild, leaf: Leaf, groups: readonly Asked
         )
       : -1;
   const conditions = others.conditions.flatMap(({ condition, position }) => {
-    const i = grouped(condition.column, undefined);
-    if (i < 0) return [];
-    const column = {
-      ...shownColumn(build, groups[i]?.grain, rows.dimension(condition.column)),
-      name: `g${String(i)}`,
-    };
-    return [dialect.where({ ...condition, column: column.name }, position, [column])];
+    if (!isOnlyOn(condition, (name) => grouped(name, undefined) >= 0)) return [];
+    const nameOf = (name: string): string => `g${String(grouped(name, undefined))}`;
+    const columns = columnsOf(condition).map((name) => ({
+      ...shownColumn(build, groups[grouped(name, undefined)]?.grain, rows.dimension(name)),
+      name: nameOf(name),
+    }));
+    const onGroups = mapConditions([condition], (each) => ({ ...each, column: nameOf(each.column) }));
+    return onGroups.map((each) => dialect.where(each, position, columns));
   });
   const filters = others.filters.filter((filter) =>
     filter.every((part) => typeof part === "string" || grouped(part.dimension, part.grain) >= 0),

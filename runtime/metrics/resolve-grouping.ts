@@ -18,7 +18,7 @@ import { operatorsOf } from "../core/model/column-operators.js";
 import { type FilterParameter, PAGE_FIELDS, SORT_FIELDS, type SortKey } from "../core/model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
 import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "../core/model/operators.js";
-import type { Condition, RawFields, Selection } from "../core/model/query.js";
+import { columnsOf, type Condition, type RawFields, type Selection } from "../core/model/query.js";
 import type { ServedEndpoint, ServedFilter } from "../core/model/served-endpoint.js";
 import { readList, readPage, readSingle } from "../core/request/request-fields.js";
 import { missingFilter, readConditions, unknownError } from "../core/request/resolve-query.js";
@@ -191,9 +191,11 @@ function groupFilterProblem(
   if (of !== "metrics") return null;
   const shared = sharedGroups(measures);
   const isShared = (column: string): boolean => shared.some(({ name }) => name === column);
-  const isFiltered = ({ name, column }: Condition): boolean =>
-    !(RANGE_FIELDS as readonly string[]).includes(name) && filters.some((filter) => filter.column === column);
-  const wrong = conditions.filter(isFiltered).find(({ column }) => !isShared(column));
+  const filtered = conditions
+    .filter(({ name }) => !(RANGE_FIELDS as readonly string[]).includes(name))
+    .flatMap(columnsOf)
+    .filter((column) => filters.some((filter) => filter.column === column));
+  const wrong = filtered.find((column) => !isShared(column));
   return wrong === undefined ? null : httpError("groupUnknown", { names: groupNames(shared).join(", ") });
 }
 

@@ -6,7 +6,14 @@ import {
   type AskedGrouping,
   METRIC_TIME,
 } from "../core/model/aggregate.js";
-import { type Condition, OWN_ROWS, type Selection } from "../core/model/query.js";
+import {
+  type ColumnCondition,
+  columnsOf,
+  type Condition,
+  mapConditions,
+  OWN_ROWS,
+  type Selection,
+} from "../core/model/query.js";
 import { EMPTY, join, projectParts, sql, type Sql } from "../core/warehouse/sql.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import type { AggregateDialect } from "../core/warehouse/aggregate-dialect.js";
@@ -68,7 +75,7 @@ export function relationRows(
     return sql`(SELECT ${selected(list)} ${from}${proof})`;
   const { column } = relation.rows;
   const owner = { ...named(known, ownerValue(relation)), name: column };
-  const condition = dialect.where({ ...own, column }, position, [owner]);
+  const condition = dialect.where({ ...own, column } as Condition, position, [owner]);
   return sql`(SELECT ${selected(list)} ${from} WHERE ${condition}${proof})`;
 }
 
@@ -176,12 +183,28 @@ function periodOf(build: GroupsBuild, column: ResultColumn, time: string | undef
 /** Whether a condition is a bound of days. */
 export const isRange = ({ operator }: Condition): boolean => operator === ">=" || operator === "<=";
 
+/** Whether a condition is on certain columns alone, and on one at least. */
+export function isOnlyOn(condition: Condition, isWanted: (column: string) => boolean): boolean {
+  const columns = columnsOf(condition);
+  return columns.length > 0 && columns.every(isWanted);
+}
+
 /** A condition on the columns of rows: operators compare with the period of a time, a range with its days. */
 export function onRows(condition: Condition, columns: ResultColumns): Condition {
-  const name = periodName(condition.column);
-  return !isRange(condition) && columns.some((column) => column.name === name)
-    ? { ...condition, column: name }
-    : condition;
+  const [own = condition] = mapConditions([condition], (each) => periodCondition(each, columns));
+  return own;
+}
+
+function periodCondition(condition: ColumnCondition, columns: ResultColumns): ColumnCondition {
+  if (isRange(condition)) return condition;
+  const column = comparedName(condition.column, columns);
+  return column === condition.column ? condition : { ...condition, column };
+}
+
+/** The column that operators compare with: of a time its period. */
+export function comparedName(name: string, columns: ResultColumns): string {
+  const period = periodName(name);
+  return columns.some((column) => column.name === period) ? period : name;
 }
 
 const joinAlias = (position: number, { identifier }: AggregateDialect): Sql =>

@@ -6,7 +6,7 @@ import {
   METRIC_TIME,
   needsSpine,
 } from "../core/model/aggregate.js";
-import { type Condition, OWN_ROWS } from "../core/model/query.js";
+import { columnsOf, type Condition, OWN_ROWS } from "../core/model/query.js";
 import { dimensionsIn } from "./leaves.js";
 
 /** The values of each relation that a grouping may read: one that it does not read need not exist. */
@@ -21,7 +21,7 @@ export function usedValues(
   ];
   const names = new Set([
     ...groups.map(({ name }) => name),
-    ...conditions.filter(({ name }) => name !== OWN_ROWS).map(({ column }) => column),
+    ...conditions.filter(({ name }) => name !== OWN_ROWS).flatMap(columnsOf),
     ...dimensionsIn(filters),
   ]);
   const used = new Map<string, Set<string>>();

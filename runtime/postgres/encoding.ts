@@ -1,4 +1,4 @@
-import type { Condition, ResolvedQuery } from "../core/model/query.js";
+import { mapConditions, type ResolvedQuery } from "../core/model/query.js";
 import { UNSTORABLE } from "../core/warehouse/filter-type.js";
 
 /** SQLSTATE untranslatable_character. */
@@ -31,11 +31,12 @@ export class MissingCharacters {
   #withoutThem<Query extends ResolvedQuery>(query: Query): Query {
     const { selection } = query;
     if (this.#known.size === 0 || selection.conditions.length === 0) return query;
-    const conditions = selection.conditions.map((condition): Condition => {
+    const conditions = mapConditions(selection.conditions, (condition) => {
       const { value } = condition;
       return {
         ...condition,
         value: typeof value === "string" ? this.#storable(value) : value.map(this.#storable),
+        typed: undefined,
       };
     });
     return { ...query, selection: { ...selection, conditions } };

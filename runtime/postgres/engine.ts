@@ -1,5 +1,5 @@
 import type { FilterParameter, Relation } from "../core/model/endpoint.js";
-import type { Condition } from "../core/model/query.js";
+import type { ColumnCondition, Condition } from "../core/model/query.js";
 import {
   BaseEngine,
   type EngineOptions,
@@ -306,6 +306,6 @@ class OneText implements Reader {
 }
 
 /** The text of a statement is the same for any value. */
-function anyValue(filter: FilterParameter): Condition {
+function anyValue(filter: FilterParameter): ColumnCondition {
   return { ...filter, value: filter.type === "string_list" ? ["1"] : "1" };
 }

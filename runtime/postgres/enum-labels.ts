@@ -1,6 +1,6 @@
 import { VALUES } from "../core/model/column-types.js";
 import { httpError } from "../core/model/errors.js";
-import type { ResolvedQuery, Selection } from "../core/model/query.js";
+import { columnConditions, type ResolvedQuery, type Selection } from "../core/model/query.js";
 import { bind, plan, sql, statement, type Statement } from "../core/warehouse/sql.js";
 import { type ResultColumn, ValueRefused } from "../core/warehouse/warehouse.js";
 import { placeholder } from "./columns.js";
@@ -23,7 +23,7 @@ export function withLabels<Query extends ResolvedQuery, T>(
   return run(query).catch(async (error: unknown) => {
     const { selection } = query;
     const { code } = error as { readonly code?: unknown };
-    const values = selection.conditions.flatMap(({ value }) => value);
+    const values = columnConditions(selection.conditions).flatMap(({ value }) => value);
     if (code === INVALID_TIME) throw refusedInfinity(selection) ?? error;
     if (code !== INVALID_TEXT || values.length === 0) throw error;
     const labels = (await oneText(labelsAmong(values))) ?? "[]";
@@ -34,7 +34,9 @@ export function withLabels<Query extends ResolvedQuery, T>(
 
 /** PostgreSQL before 17 has no infinite intervals. */
 function refusedInfinity({ conditions }: Selection): ValueRefused | null {
-  const infinite = conditions.find(({ value }) => [value].flat().some((text) => INFINITE.test(text)));
+  const infinite = columnConditions(conditions).find(({ value }) =>
+    [value].flat().some((text) => INFINITE.test(text)),
+  );
   if (infinite === undefined) return null;
   const { name } = infinite;
   return new ValueRefused(httpError("valueNotOfType", { name, type: VALUES.interval.text }));

@@ -49,9 +49,10 @@ export function intervalType(cast: string): FilterType {
   });
   return {
     ...finite,
-    parse: (text) => (INFINITE.test(text) ? text : finite.parse(text)),
-    bound: (text, operator) =>
-      INFINITE.test(text) ? boundOfInfinity(text, operator) : finite.bound(text, operator),
+    read: (text) =>
+      INFINITE.test(text)
+        ? { written: text, bound: (operator) => boundOfInfinity(text, operator) }
+        : finite.read(text),
   };
 }
 

@@ -1,9 +1,22 @@
 import type { LetterCase } from "../core/model/endpoint.js";
 import type { Comparison } from "../core/model/operators.js";
-import { conditionSql, dayAfter, type FilterDialect } from "../core/warehouse/condition-sql.js";
+import {
+  dayAfter,
+  type FilterDialect,
+  readAt,
+  type ReadCondition,
+  treeSql,
+} from "../core/warehouse/condition-sql.js";
 import { bind, EMPTY, identifier, literal, sql, type BindValue, type Sql } from "../core/warehouse/sql.js";
-import type { Condition, Selection } from "../core/model/query.js";
+import {
+  type ColumnCondition,
+  type Condition,
+  isGroup,
+  type Selection,
+  type TypedValue,
+} from "../core/model/query.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
+import { typedValues, UNSTORABLE } from "../core/warehouse/filter-type.js";
 import { isUnknownLabel } from "./enum-labels.js";
 import { LAST_DAYS } from "./filter-times.js";
 import { databaseType, filterType } from "./filter-types.js";
@@ -12,16 +25,17 @@ import { textOf } from "./texts.js";
 
 /** One filter. Its value is bound by the position of its condition. */
 export function where(condition: Condition, position: number, columns: ResultColumns): Sql<Selection> {
-  const column = filteredColumn(condition, columns);
-  const side = { name: comparedName(column), column, position, asText: isText(condition, column) };
-  return conditionSql(condition, side, DIALECT);
+  return treeSql(condition, readAt(position), DIALECT, (of, read) => {
+    const column = filteredColumn(of, columns);
+    return { name: comparedName(column), column, read, asText: isText(of, column) };
+  });
 }
 
-/** The column of a filter, and the position of its condition. */
+/** The column of a filter, and where its condition is read. */
 interface FilterSide {
   readonly name: Sql<Selection>;
   readonly column: ResultColumn;
-  readonly position: number;
+  readonly read: ReadCondition;
   /** Both sides are compared as texts. */
   readonly asText: boolean;
 }
@@ -33,10 +47,21 @@ const DIALECT: FilterDialect<FilterSide, Selection> = {
   comparesDay,
   compares,
   isNull,
+  isNot: (condition) => sql`${condition} IS NOT TRUE`,
+  always: (holds) => (holds ? sql`TRUE` : sql`FALSE`),
 };
 
+/** A condition without its values: what decides the text of its SQL. U+0000 separates the parts, and the number of members delimits a group. */
+export function formOf(condition: Condition, columns: ResultColumns): string {
+  if (isGroup(condition))
+    return `\0\0\0${condition.operator}${String(condition.of.length)}${condition.of.map((each) => formOf(each, columns)).join("")}`;
+  const { column, operator, timezone = "" } = condition;
+  const letterCase = "case" in condition ? (condition.case ?? "") : "";
+  return `\0${column}\0${operator}\0${letterCase}${variantOf(condition, columns)}\0${timezone}`;
+}
+
 /** The part of a condition's value that decides the text of its SQL. */
-export function variantOf(condition: Condition, columns: ResultColumns): string {
+function variantOf(condition: ColumnCondition, columns: ResultColumns): string {
   if (condition.operator === "null") return String(condition.value);
   return isText(condition, filteredColumn(condition, columns)) ? "text" : "";
 }
@@ -44,13 +69,13 @@ export function variantOf(condition: Condition, columns: ResultColumns): string 
 /** The labels of a path that every version of `ltree` reads: other values compare as texts. */
 const PLAIN_PATH = /^(?:[A-Za-z0-9_]{1,255}(?:\.(?!$)|$))+$/;
 
-function isText({ value }: Condition, column: ResultColumn): boolean {
+function isText({ value }: ColumnCondition, column: ResultColumn): boolean {
   if (databaseType(column).value === "other") return true;
   return column.type === "ltree" && [value].flat().some((text) => !PLAIN_PATH.test(text));
 }
 
 /** A missing column is compared as text: PostgreSQL then reports that it does not exist. */
-function filteredColumn({ column, timezone }: Condition, columns: ResultColumns): ResultColumn {
+function filteredColumn({ column, timezone }: ColumnCondition, columns: ResultColumns): ResultColumn {
   const existing = columns.find(({ name }) => name === column) ?? { name: column, type: "text" };
   return timezone === undefined ? existing : { ...existing, timezone };
 }
@@ -74,37 +99,37 @@ const SIGNS: Readonly<Record<Comparison, ComparisonSign>> = {
 /** Compared with the next value instead: the smallest one of a discrete type has none below it to be compared with. */
 const DISCRETE_SIGNS = { gt: "gte", gte: "gte", lt: "lte", lte: "lte" } as const;
 
-function equals({ name, column, position, asText }: FilterSide): Sql<Selection> {
-  const value = bind(valueOf(position, column));
+function equals({ name, column, read, asText }: FilterSide): Sql<Selection> {
+  const value = bind(valueOf(read, column));
   return asText
     ? infix(textOf(name, column), "=", sql`${value}::pg_catalog.text`)
     : compared(name, "=", typed(value, column), column);
 }
 
-function isAnyOf({ name, column, position, asText }: FilterSide): Sql<Selection> {
-  const values = bind(valueOf(position, column));
+function isAnyOf({ name, column, read, asText }: FilterSide): Sql<Selection> {
+  const values = bind(valueOf(read, column));
   return asText
     ? infix(textOf(name, column), "=", sql`ANY(${values}::pg_catalog.text[])`)
     : compared(name, "=", sql`ANY(${typedList(values, column)})`, column);
 }
 
 /** PostgreSQL folds both sides: its case rules differ from JavaScript's (`Straße`, `ΣΑΣ`). */
-function equalsFolded({ name, column, position }: FilterSide, letterCase: LetterCase): Sql<Selection> {
-  const value = sql`${bind(rawValue(position))}::pg_catalog.text`;
+function equalsFolded({ name, column, read }: FilterSide, letterCase: LetterCase): Sql<Selection> {
+  const value = sql`${bind(rawValue(read))}::pg_catalog.text`;
   return infix(folded(textOf(name, column), letterCase), "=", folded(value, letterCase));
 }
 
-function isAnyFolded({ name, column, position }: FilterSide, letterCase: LetterCase): Sql<Selection> {
-  const list = sql`${bind(rawValue(position))}::pg_catalog.text[]`;
+function isAnyFolded({ name, column, read }: FilterSide, letterCase: LetterCase): Sql<Selection> {
+  const list = sql`${bind(rawValue(read))}::pg_catalog.text[]`;
   const values = sql`SELECT ${folded(sql`v`, letterCase)} FROM pg_catalog.unnest(${list}) AS v`;
   return infix(folded(textOf(name, column), letterCase), "=", sql`ANY(ARRAY(${values}))`);
 }
 
 /** A nondeterministic collation knows no patterns: the text is compared under that of the database. */
-function matches({ name, column, position }: FilterSide, letterCase: LetterCase | undefined): Sql<Selection> {
+function matches({ name, column, read }: FilterSide, letterCase: LetterCase | undefined): Sql<Selection> {
   const text = folded(textOf(name, column), letterCase);
   const collation = column.isNondeterministic === true ? sql` COLLATE pg_catalog."default"` : EMPTY;
-  return infix(sql`${text}${collation}`, "ilike", folded(bind(rawValue(position)), letterCase));
+  return infix(sql`${text}${collation}`, "ilike", folded(bind(rawValue(read)), letterCase));
 }
 
 function folded(value: Sql<Selection>, letterCase: LetterCase | undefined): Sql<Selection> {
@@ -113,13 +138,13 @@ function folded(value: Sql<Selection>, letterCase: LetterCase | undefined): Sql<
 }
 
 function compares(side: FilterSide, operator: Comparison): Sql<Selection> {
-  const { column, position, asText } = side;
+  const { column, read, asText } = side;
   const name = asText ? textOf(side.name, column) : side.name;
-  const given = bind(boundOf(operator, position, column));
+  const given = bind(boundOf(operator, read, column));
   const bound = asText ? sql`${given}::pg_catalog.text` : typed(given, column);
   const hasValue = isNull(side, false);
-  const shown = operator !== "ne" && filterType(column).isDiscrete ? DISCRETE_SIGNS[operator] : operator;
-  const comparison = asText ? infix(name, SIGNS[shown], bound) : compared(name, SIGNS[shown], bound, column);
+  const sign = operator !== "ne" && filterType(column).isDiscrete ? DISCRETE_SIGNS[operator] : operator;
+  const comparison = asText ? infix(name, SIGNS[sign], bound) : compared(name, SIGNS[sign], bound, column);
   if (operator === "ne") return sql`${comparison} IS NOT FALSE AND ${hasValue}`;
   return databaseType(column).hasInfinity ? sql`${comparison} AND ${hasValue}` : comparison;
 }
@@ -133,40 +158,43 @@ function isNull({ name, column }: FilterSide, isWanted: boolean): Sql<Selection>
 
 /** The value to compare with. Outside the type's range it is an infinity, or null where the type has none and no row can match. */
 const boundOf =
-  (operator: Comparison, position: number, column: ResultColumn) =>
+  (operator: Comparison, read: ReadCondition, column: ResultColumn) =>
   (selection: Selection): BindValue => {
-    const { value, timezone } = selection.conditions[position] ?? {};
-    const [text, type] = [String(value), filterType(column)];
-    if (type.isDiscrete && operator !== "ne") return type.bound(text, operator);
-    if (isUnknownLabel(text, column, selection)) return null;
-    return parsed(text, column, timezone) ?? type.bound(text, operator);
+    const condition = read(selection);
+    const type = filterType(column);
+    const [value] = typedValues(condition, type);
+    if (value === undefined) return null;
+    if (type.isDiscrete && operator !== "ne") return value.bound(operator);
+    if (isUnknownLabel(String(condition.value), column, selection)) return null;
+    return shown(value, condition) ?? value.bound(operator);
   };
 
 /** The value of a condition as it was sent. */
 const rawValue =
-  (position: number) =>
-  ({ conditions }: Selection): BindValue => {
-    const { value = "" } = conditions[position] ?? {};
-    const storable = (text: string): string | null => TEXT.parse(text) ?? null;
+  (read: ReadCondition) =>
+  (selection: Selection): BindValue => {
+    const { value } = read(selection);
+    const storable = (text: string): string | null => (text === UNSTORABLE ? null : text);
     return typeof value === "string" ? storable(value) : value.map(storable);
   };
 
-const TEXT = filterType({ type: "text" });
-
 /** The value of a condition, parsed for its column's type; null matches nothing. */
 const valueOf =
-  (position: number, column: ResultColumn) =>
+  (read: ReadCondition, column: ResultColumn) =>
   (selection: Selection): BindValue => {
-    const { value = "", timezone } = selection.conditions[position] ?? {};
-    const read = (text: string): string | null =>
-      isUnknownLabel(text, column, selection) ? null : parsed(text, column, timezone);
-    return typeof value === "string" ? read(value) : value.map(read);
+    const condition = read(selection);
+    const { value } = condition;
+    const typed = typedValues(condition, filterType(column));
+    const written = (text: string, i: number): string | null => {
+      const each = typed[i];
+      return each === undefined || isUnknownLabel(text, column, selection) ? null : shown(each, condition);
+    };
+    return typeof value === "string" ? written(value, 0) : value.map(written);
   };
 
 /** In a zone of the column's own the last days may lie beyond PostgreSQL's range: responses show them as null. */
-function parsed(text: string, column: ResultColumn, timezone: string | undefined): string | null {
-  const value = filterType(column).parse(text) ?? null;
-  return timezone !== undefined && value?.startsWith(LAST_DAYS) ? null : value;
+function shown({ written }: TypedValue, { timezone }: ColumnCondition): string | null {
+  return timezone !== undefined && written?.startsWith(LAST_DAYS) === true ? null : written;
 }
 
 /** A value of the column's type. */
@@ -199,24 +227,24 @@ function withoutZone(time: Sql<Selection>, column: ResultColumn): Sql<Selection>
   return isZoned(column) ? sql`(${time} AT TIME ZONE ${literal(column.timezone ?? "UTC")})` : time;
 }
 
-function comparesDay({ name, column, position }: FilterSide, operator: ">=" | "<="): Sql<Selection> {
+function comparesDay({ name, column, read }: FilterSide, operator: ">=" | "<="): Sql<Selection> {
   const { value } = databaseType(column);
   const isFrom = operator === ">=";
   if (value !== "date" && value !== "date-time") {
-    return infix(textOf(name, column), operator, sql`${bind(rawValue(position))}::pg_catalog.text`);
+    return infix(textOf(name, column), operator, sql`${bind(rawValue(read))}::pg_catalog.text`);
   }
-  const day = bind(dayOf(position, value === "date" || isFrom ? 0 : 1, value));
+  const day = bind(dayOf(read, value === "date" || isFrom ? 0 : 1, value));
   const given = typed(day, column);
   return infix(name, isFrom || value === "date" ? operator : "<", given);
 }
 
 /** The day of a condition, or the one after it; of a column of times its start. */
 const dayOf =
-  (position: number, after: 0 | 1, kind: "date" | "date-time") =>
-  ({ conditions }: Selection): BindValue => {
-    const day = String(conditions[position]?.value);
+  (read: ReadCondition, after: 0 | 1, kind: "date" | "date-time") =>
+  (selection: Selection): BindValue => {
+    const day = String(read(selection).value);
     const date = after === 0 ? day : dayAfter(day);
-    return kind === "date" ? date : (START_OF_DAY.parse(`${date}T00:00:00Z`) ?? null);
+    return kind === "date" ? date : (START_OF_DAY.read(`${date}T00:00:00Z`)?.written ?? null);
   };
 
 const START_OF_DAY = filterType({ type: "timestamptz" });

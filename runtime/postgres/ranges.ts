@@ -28,7 +28,7 @@ function writtenRange(
   bound: FilterType,
 ): string | null | undefined {
   const [from, to] = [lower, upper].map((text) =>
-    text === null ? "" : rankOf(text, bound) === 0 ? bound.parse(text) : text,
+    text === null ? "" : rankOf(text, bound) === 0 ? bound.read(text)?.written : text,
   );
   if (from === undefined || to === undefined) return undefined;
   if (from === null || to === null) return null;
@@ -65,7 +65,7 @@ function rankOf(text: string, { kind }: FilterType): number {
 /** Whether no value is after the bound, where PostgreSQL needs the next one. */
 function isLast(text: string | null, bound: FilterType, needsNext: boolean): boolean {
   if (text === null || !needsNext || rankOf(text, bound) !== 0) return false;
-  return bound.kind === "date" ? text === LAST_DAY : bound.bound(text, "gt") === null;
+  return bound.kind === "date" ? text === LAST_DAY : (bound.read(text)?.bound("gt") ?? null) === null;
 }
 
 const LAST_DAY = "+5874897-12-31";

@@ -2,11 +2,11 @@ import { groupingKey } from "../core/model/aggregate.js";
 import type { EngineQuery } from "../core/warehouse/base-engine.js";
 import { servedOf } from "../core/warehouse/served-columns.js";
 import type { Relation, SortKey } from "../core/model/endpoint.js";
-import type { Page, Selection } from "../core/model/query.js";
+import { columnsOf, type Page, type Selection } from "../core/model/query.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import { columnValue, placeholder, showsType, sortKeyOf, typeField, typesOf } from "./columns.js";
 import { hiddenKeys, PlannedRows, PreparedColumns, preparedOf, type RowFields } from "./prepared-columns.js";
-import { variantOf, where } from "./filters.js";
+import { formOf as conditionForm, where } from "./filters.js";
 import { rangesAfter } from "./keyset.js";
 import { aggregateName } from "./names.js";
 import {
@@ -82,11 +82,7 @@ function formOf(
   let form = `${use}\0${schema}\0${name}\0`;
   if (grouping !== undefined) form += groupingKey(grouping);
   form += page === null ? "" : `${page.lookAhead ? "look ahead" : "page"}${pageForm(page)}`;
-  for (const condition of conditions) {
-    const { column, operator, timezone = "" } = condition;
-    const letterCase = "case" in condition ? (condition.case ?? "") : "";
-    form += `\0${column}\0${operator}\0${letterCase}${variantOf(condition, columns)}\0${timezone}`;
-  }
+  for (const condition of conditions) form += conditionForm(condition, columns);
   for (const [column, direction] of sort) form += `\0\0${column}\0${direction}`;
   // Which of the values are null decides the conditions.
   if (keyset !== undefined)
@@ -200,10 +196,9 @@ function typedColumns(parts: SelectParts, shown: ResultColumns): readonly TypedC
     );
   const used = new Set([
     ...shown.filter((column) => !showsType(column)).map(({ name }) => name),
-    ...[
-      ...selection.conditions.map(({ column }) => column),
-      ...selection.sort.map(([column]) => column),
-    ].filter((name) => !shown.some((column) => column.name === name && showsType(column))),
+    ...[...selection.conditions.flatMap(columnsOf), ...selection.sort.map(([column]) => column)].filter(
+      (name) => !shown.some((column) => column.name === name && showsType(column)),
+    ),
   ]);
   return columns
     .filter((column) => used.has(column.name) && hasType(column))

@@ -3,6 +3,7 @@ import type { Relation, SortKey } from "../../runtime/core/model/endpoint.js";
 import { postgresType } from "../../runtime/core/model/column-types.js";
 import {
   type Condition,
+  isGroup,
   isTable,
   type ResolvedQuery,
   type TextFormat,
@@ -171,6 +172,11 @@ class MemoryEngine extends BaseEngine {
   }
 
   #matches(row: Row, condition: Condition, columns: ResultColumns): boolean {
+    if (isGroup(condition)) {
+      const holds = condition.of.map((each) => this.#matches(row, each, columns));
+      if (condition.operator === "not") return holds[0] !== true;
+      return condition.operator === "and" ? holds.every((each) => each) : holds.includes(true);
+    }
     const { column, operator } = condition;
     const type = this.filterTypeOf(
       columns.find(({ name }) => name === column) ?? { name: column, type: "text" },
@@ -179,7 +185,7 @@ class MemoryEngine extends BaseEngine {
     const folded = (text: string): string =>
       letters === undefined ? text : letters === "lower" ? text.toLowerCase() : text.toUpperCase();
     const value = row[column] ?? null;
-    const given = [condition.value].flat().map((text) => type.parse(text) ?? text);
+    const given = [condition.value].flat().map((text) => type.read(text)?.written ?? text);
     const order = compare(value, typeof value === "number" ? Number(given[0]) : (given[0] ?? ""));
     if (operator === "null") return (value === null) === (condition.value === "true");
     if (value === null) return false;

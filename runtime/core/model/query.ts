@@ -1,15 +1,75 @@
 import { type AskedGrouping, groupingKey } from "./aggregate.js";
 import type { FilterParameter, Relation, SortKey } from "./endpoint.js";
+import type { Comparison } from "./operators.js";
 import type { Projection } from "./projection.js";
 
+/** What the rows of a request have: a condition on a column, or conditions of which all or one must hold. A list of them: all hold. */
+export type Condition = ColumnCondition | ConditionGroup;
+
 /** One filter of a request: a parameter with its value. */
-export type Condition = FilterParameter & {
+export type ColumnCondition = FilterParameter & {
   readonly value: string | readonly string[];
+  /**
+   * Its values in the type of its column, set once that is known: the check parses them, and the statement has them. On the condition
+   * itself: a copy of four conditions took 4 µs, twice what parsing takes.
+   */
+  typed?: TypedValues | undefined;
   /** Of the declared column. */
   readonly timezone?: string;
   /** The measure that it is a part of; other conditions are on all rows. */
   readonly measure?: string;
 };
+
+/** Without members `and` holds for every row, and `or` for none. */
+export interface ConditionGroup {
+  readonly operator: "and" | "or" | "not";
+  /** The parameter that it is of. */
+  readonly name: string;
+  /** Of `not` one, on a column. */
+  readonly of: readonly Condition[];
+}
+
+/** The values of a condition, parsed once for a type of the engine. */
+export interface TypedValues {
+  /** The `FilterType`. */
+  readonly type: object;
+  readonly values: readonly TypedValue[];
+}
+
+/** A value of a type. */
+export interface TypedValue {
+  /** In the engine's syntax. Null: outside the type's range, so that it equals no row. */
+  readonly written: string | null;
+  /**
+   * A value outside the type's range can be greater or less than all rows: the value of the type that `>`, `>=`, `<` or `<=` compares
+   * with in its place. Null: no row matches.
+   */
+  readonly bound: (operator: Comparison) => string | null;
+}
+
+export function isGroup(condition: Condition): condition is ConditionGroup {
+  return "of" in condition;
+}
+
+/** The conditions on columns, also those in groups. */
+export function columnConditions(conditions: readonly Condition[]): readonly ColumnCondition[] {
+  return conditions.flatMap((condition) => (isGroup(condition) ? columnConditions(condition.of) : condition));
+}
+
+/** The same conditions with others on their columns. */
+export function mapConditions(
+  conditions: readonly Condition[],
+  change: (condition: ColumnCondition) => ColumnCondition,
+): readonly Condition[] {
+  return conditions.map((condition) =>
+    isGroup(condition) ? { ...condition, of: mapConditions(condition.of, change) } : change(condition),
+  );
+}
+
+/** Names of the columns of a condition. */
+export function columnsOf(condition: Condition): readonly string[] {
+  return isGroup(condition) ? condition.of.flatMap(columnsOf) : [condition.column];
+}
 
 /** Name of the condition on the caller's organization; no parameter contains U+0000. */
 export const OWN_ROWS = "\0org";
@@ -133,16 +193,21 @@ export function queryKey({
   if (page !== null)
     key += `\0${String(page.limit)} ${String(page.offset)}${page.envelope === true ? " +" : ""}`;
   if (grouping !== undefined) key += `\0${groupingKey(grouping)}`;
-  for (const condition of conditions) {
-    const { column, operator, value, timezone = "" } = condition;
-    const letterCase = "case" in condition ? (condition.case ?? "") : "";
-    // The number of values delimits the list.
-    const values = typeof value === "string" ? value : `${String(value.length)}\0${value.join("\0")}`;
-    key += `\0\0${column}\0${operator}\0${letterCase}\0${timezone}\0${values}`;
-  }
+  for (const condition of conditions) key += conditionKey(condition);
   for (const [column, direction] of sort) key += `\0\0\0${column}\0${direction}`;
   if (keyset !== undefined) key += `\0\0\0\0${keyset.scope}\0${JSON.stringify(keyset.after)}`;
   return key;
+}
+
+function conditionKey(condition: Condition): string {
+  // A column has a name, and the number of members delimits a group.
+  if (isGroup(condition))
+    return `\0\0\0${condition.operator}\0${String(condition.of.length)}${condition.of.map(conditionKey).join("")}`;
+  const { column, operator, value, timezone = "" } = condition;
+  const letterCase = "case" in condition ? (condition.case ?? "") : "";
+  // The number of values delimits the list.
+  const values = typeof value === "string" ? value : `${String(value.length)}\0${value.join("\0")}`;
+  return `\0\0${column}\0${operator}\0${letterCase}\0${timezone}\0${values}`;
 }
 
 /** Whether the Gregorian calendar has the day. It repeats after 400 years. */

@@ -1,4 +1,11 @@
-import { type Condition, OWN_ROWS, type Selection, isDate } from "../model/query.js";
+import {
+  type ColumnCondition,
+  type Condition,
+  isGroup,
+  OWN_ROWS,
+  type Selection,
+  isDate,
+} from "../model/query.js";
 import { operatorsOf } from "../model/column-operators.js";
 import { BoundedCache } from "../http/bounded-cache.js";
 import { Projection } from "../model/projection.js";
@@ -136,7 +143,7 @@ export function readConditions(
 }
 
 /** Null when the parameter is absent, or its value empty. */
-function readCondition(parameter: ServedFilter, raw: RawValue): Result<Condition> | null {
+function readCondition(parameter: ServedFilter, raw: RawValue): Result<ColumnCondition> | null {
   const { name } = parameter;
   const value = parameter.type === "string_list" ? readList(name, raw) : readSingle(name, raw);
   if (value === null) return null;
@@ -203,7 +210,9 @@ export function missingFilter(
 }
 
 /** Whether a filter satisfies `allow_unfiltered: false`: a column's `[ne]`, `[null]=false` and open range exclude next to nothing. */
-function isNarrowing({ operator, column, value }: Condition, conditions: readonly Condition[]): boolean {
+function isNarrowing(condition: Condition, conditions: readonly Condition[]): boolean {
+  if (isGroup(condition)) return false;
+  const { operator, column, value } = condition;
   switch (operatorOf(operator).excludes) {
     case "most":
       return true;
@@ -212,7 +221,9 @@ function isNarrowing({ operator, column, value }: Condition, conditions: readonl
     case "most where true":
       return value === "true";
     case "most with an upper bound":
-      return conditions.some((other) => other.column === column && operatorOf(other.operator).isUpperBound);
+      return conditions.some(
+        (other) => !isGroup(other) && other.column === column && operatorOf(other.operator).isUpperBound,
+      );
   }
 }
 
@@ -227,7 +238,7 @@ function readFields(endpoint: ServedEndpoint, fields: RawFields): Result<Project
 }
 
 /** The condition on the caller's rows; null where the caller may read all of them. */
-export function ownRows({ rows }: Endpoint, org: string | null): Result<Condition> | null {
+export function ownRows({ rows }: Endpoint, org: string | null): Result<ColumnCondition> | null {
   if (rows === undefined || org === ALL_ORGS) return null;
   if (org === null) return httpError("organizationRequired");
   return { name: OWN_ROWS, column: rows.column, operator: "=", type: "string", value: org };

@@ -3,7 +3,13 @@ import { SERVER_DEFAULTS } from "../model/limits.js";
 import type { FilterParameter, Relation } from "../model/endpoint.js";
 import type { HttpError } from "../model/errors.js";
 import type { DatabaseType, ValueKind } from "../model/column-types.js";
-import type { Condition, ResolvedQuery, Selection } from "../model/query.js";
+import {
+  type ColumnCondition,
+  type Condition,
+  isGroup,
+  type ResolvedQuery,
+  type Selection,
+} from "../model/query.js";
 import type { PerTier } from "../model/tier.js";
 import type { RelationLoad } from "./data-versions.js";
 import { FairQueue } from "./fair-queue.js";
@@ -13,7 +19,7 @@ import type { AggregateDialect, PreparedGrouping, SourceColumns } from "./aggreg
 import { Groupings } from "./groupings.js";
 import { loadMetrics } from "./load-metrics.js";
 import { Relations } from "./relations.js";
-import { valueError } from "./value-error.js";
+import { typeCondition } from "./typed-condition.js";
 import { withDeclaredNames, withNamesOf } from "./served-columns.js";
 import type { SharedResource } from "./caller-shares.js";
 import type { Sql } from "./sql.js";
@@ -265,14 +271,18 @@ export abstract class BaseEngine implements Warehouse {
 
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
     for (const condition of conditions) {
-      const column = columnNamed(columns, condition.column);
-      const error =
-        column === undefined
-          ? null
-          : valueError(condition, this.databaseTypeOf(column), () => this.filterTypeOf(column));
+      const error = isGroup(condition)
+        ? this.check(condition.of, columns)
+        : this.#typeCondition(condition, columns);
       if (error !== null) return error;
     }
     return null;
+  }
+
+  #typeCondition(condition: ColumnCondition, columns: ResultColumns): HttpError | null {
+    const column = columnNamed(columns, condition.column);
+    if (column === undefined) return null;
+    return typeCondition(condition, this.databaseTypeOf(column), () => this.filterTypeOf(column));
   }
 
   async usesIndex(

@@ -1,7 +1,7 @@
 import type { LetterCase } from "../model/endpoint.js";
 import type { Comparison } from "../model/operators.js";
-import type { Condition } from "../model/query.js";
-import type { Sql } from "./sql.js";
+import { type ColumnCondition, type Condition, isGroup, type Selection } from "../model/query.js";
+import { join, sql, type Sql } from "./sql.js";
 
 /** What the operators of filters mean in the SQL of an engine (runtime/docs/requests.md). `Side`: what it needs to know of the column and the value. */
 export interface FilterDialect<Side, From> {
@@ -14,11 +14,43 @@ export interface FilterDialect<Side, From> {
   /** A comparison in the column's type. What responses show as null, such as NaN, matches none. */
   readonly compares: (side: Side, operator: Comparison) => Sql<From>;
   readonly isNull: (side: Side, isWanted: boolean) => Sql<From>;
+  /** The rows for which a condition is false, or does not hold since the column is null. */
+  readonly isNot: (condition: Sql<From>) => Sql<From>;
+  /** Holds for every row, or for none. */
+  readonly always: (holds: boolean) => Sql<From>;
 }
 
-/** The SQL of one filter. It compares in the column's own type, so that an index serves it. */
-export function conditionSql<Side, From>(
+/** Where a statement reads the values of a condition. */
+export type ReadCondition = (selection: Selection) => ColumnCondition;
+
+/** Of the condition at a position of a selection. */
+export const readAt =
+  (position: number): ((selection: Selection) => Condition) =>
+  ({ conditions }) =>
+    conditions[position] as Condition;
+
+/** The SQL of a condition: the one walk of its tree. `sideOf`: what the dialect needs of a condition on a column. */
+export function treeSql<Side, From>(
   condition: Condition,
+  read: (selection: Selection) => Condition,
+  dialect: FilterDialect<Side, From>,
+  sideOf: (condition: ColumnCondition, read: ReadCondition) => Side,
+): Sql<From> {
+  if (!isGroup(condition)) return conditionSql(condition, sideOf(condition, read as ReadCondition), dialect);
+  const { operator, of } = condition;
+  const parts = of.map((each, i) => {
+    const readPart = (selection: Selection) => (read(selection) as typeof condition).of[i] as Condition;
+    return sql<From>`(${treeSql(each, readPart, dialect, sideOf)})`;
+  });
+  const [first] = parts;
+  if (first === undefined) return dialect.always(operator === "and");
+  if (operator === "not") return dialect.isNot(first);
+  return join(parts, operator === "and" ? " AND " : " OR ");
+}
+
+/** It compares in the column's own type, so that an index serves it. */
+function conditionSql<Side, From>(
+  condition: ColumnCondition,
   side: Side,
   dialect: FilterDialect<Side, From>,
 ): Sql<From> {

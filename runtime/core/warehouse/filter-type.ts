@@ -1,5 +1,6 @@
 import { type ValueKind, VALUES } from "../model/column-types.js";
 import type { Comparison } from "../model/operators.js";
+import type { ColumnCondition, TypedValue } from "../model/query.js";
 import { type FilterNumber, PARSERS, type ParsedValues } from "./filter-values.js";
 
 /** How an engine compares the columns of a type. */
@@ -8,7 +9,7 @@ interface Comparing<Value> {
   readonly cast: string;
   /** The value in the engine's syntax. Null: outside the type's range, so that it equals no row. Undefined: not a value of the type. */
   readonly write: (value: Value) => string | null | undefined;
-  /** See `FilterType`. */
+  /** See `TypedValue`. */
   readonly bound?: (value: Value, operator: Comparison) => string | null;
   /** See `FilterType`. */
   readonly isDiscrete?: true;
@@ -20,13 +21,8 @@ export interface FilterType {
   readonly cast: string;
   /** What a value must be, for an error. */
   readonly kindText: string;
-  /** The value in the engine's syntax. Undefined: not a value of the type. Null: outside its range, so that it equals no row. */
-  readonly parse: (text: string) => string | null | undefined;
-  /**
-   * A value outside the type's range can be greater or less than all rows: the value of the type that `>`, `>=`, `<` or `<=` compares
-   * with in its place. Null: no row matches.
-   */
-  readonly bound: (text: string, operator: Comparison) => string | null;
+  /** Undefined: not a value of the type. */
+  readonly read: (text: string) => TypedValue | undefined;
   /**
    * Its values are whole numbers of a unit: `gt` and `lt` compare with the next one by `>=` and `<=`, by which the smallest and the
    * greatest value of the type can be compared with too.
@@ -34,26 +30,36 @@ export interface FilterType {
   readonly isDiscrete: boolean;
 }
 
+const noBound = (): null => null;
+
 export function filterType<Kind extends ValueKind>(
   kind: Kind,
   { cast, write, bound, isDiscrete = false as never }: Comparing<ParsedValues[Kind]>,
 ): FilterType {
-  const read = PARSERS[kind];
-  const parsed =
-    <T>(use: (value: ParsedValues[Kind]) => T) =>
-    (text: string): T | undefined => {
-      const value = read(text);
-      return value === undefined ? undefined : use(value);
-    };
+  const parse = PARSERS[kind];
   return {
     kind,
     cast,
     kindText: VALUES[kind].text,
-    parse: parsed(write),
-    bound: (text, operator) => parsed((value) => bound?.(value, operator) ?? null)(text) ?? null,
+    read(text) {
+      const value = parse(text);
+      const written = value === undefined ? undefined : write(value);
+      if (value === undefined || written === undefined) return undefined;
+      return bound === undefined
+        ? { written, bound: noBound }
+        : { written, bound: (operator) => bound(value, operator) };
+    },
     isDiscrete,
   };
 }
+
+/** The values of a condition in a type; of a text that is none, one that equals no row. */
+export function typedValues({ value, typed }: ColumnCondition, type: FilterType): readonly TypedValue[] {
+  if (typed?.type === type) return typed.values;
+  return [value].flat().map((text) => type.read(text) ?? NO_VALUE);
+}
+
+const NO_VALUE: TypedValue = { written: null, bound: noBound };
 
 /** A value that the database's encoding cannot hold: it equals no row. No value of a request has the character. */
 export const UNSTORABLE = "\0";

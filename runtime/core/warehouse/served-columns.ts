@@ -1,7 +1,7 @@
 import { columnNamed, missingAmong } from "../model/column-names.js";
 import type { Column, Relation } from "../model/endpoint.js";
 import type { Projection } from "../model/projection.js";
-import type { ResolvedQuery } from "../model/query.js";
+import { columnConditions, mapConditions, type ResolvedQuery } from "../model/query.js";
 import { ColumnMissing, type ResultColumn, type ResultColumns, type Rows } from "./warehouse.js";
 
 /** The columns of a relation that are served, with what an engine makes of them once. */
@@ -64,7 +64,10 @@ export function withNamesOf(query: ResolvedQuery, existing: ResultColumns): Reso
   const found = servedOf(existing, projection).columns;
   if (found.length < declared.length) requireColumns(relation, existing, declared);
   const isOwn = (name: string): boolean => existing.some((column) => column.name === name);
-  if (conditions.every(({ column }) => isOwn(column)) && sort.every(([column]) => isOwn(column)))
+  if (
+    columnConditions(conditions).every(({ column }) => isOwn(column)) &&
+    sort.every(([column]) => isOwn(column))
+  )
     return query;
   const ownName = (name: string): string => {
     const column = columnNamed(existing, name);
@@ -75,7 +78,10 @@ export function withNamesOf(query: ResolvedQuery, existing: ResultColumns): Reso
     ...query,
     selection: {
       ...selection,
-      conditions: conditions.map((condition) => ({ ...condition, column: ownName(condition.column) })),
+      conditions: mapConditions(conditions, (condition) => ({
+        ...condition,
+        column: ownName(condition.column),
+      })),
       sort: sort.map(([column, direction]) => [ownName(column), direction]),
     },
   };

@@ -279,7 +279,7 @@ export interface Warehouse {
   valuesOf(column: ResultColumn): ValueKind;
   /** The columns of a query's rows, and those that its conditions compare with, of each relation that it reads; rejects as `columns`. */
   columnsOf(query: ResolvedQuery, version: string | null): QueryColumns | Promise<QueryColumns>;
-  /** The first value that is not of its column's type, as an error. */
+  /** Gives conditions their values in the types of these columns. The first value that is not of its column's type, as an error. */
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null;
   /**
    * Whether an index finds the rows of a filter, by the plan of the statement that the server sends; null where the relation is so small
