@@ -4,7 +4,7 @@ import { MAX_AGE } from "./catalogue/settings/max-age.js";
 import { CHANGE_SEVERITIES, type ChangeKind, type ChangeSeverity, KINDS } from "./diff/change-kinds.js";
 import { UNUSED } from "./diff/usage.js";
 import { FINDING_SEVERITIES, type FindingSeverity } from "./report/finding.js";
-import { type RuleId, RULES } from "./lint/finding.js";
+import { type RuleId, RULES } from "./lint/checks.js";
 import {
   described,
   flag,
@@ -19,7 +19,7 @@ import {
 import { PUBLISH } from "./manifest/publish-rules.js";
 import { HINT } from "./manifest/schema-errors.js";
 import { ENGINES } from "./manifest/served-types/type-in-copy.js";
-import { type MismatchRule, CHECKS } from "./verify/mismatch.js";
+import { type MismatchRule, CHECKS } from "./verify/checks.js";
 
 type SeverityMap<Id extends string, Severity> = { readonly [Key in Id]?: Severity | "off" };
 

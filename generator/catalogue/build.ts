@@ -9,7 +9,7 @@ import { type Catalogue, type CatalogueEntry, complaint, type Skipped, type Warn
 import { type Context, readModel } from "./endpoint.js";
 import { isWritten, refusedModels, withoutNamedPrivacy } from "./named-models.js";
 import { lineageOf, withInheritedPrivacy } from "./lineage.js";
-import { marksIn } from "./marks.js";
+import { marksIn } from "./private-marks.js";
 import { metricEndpoints } from "./metrics/metric-endpoints.js";
 import { privateMeasures } from "./metrics/private-measures.js";
 import { SemanticIndex } from "./metrics/semantic-index.js";

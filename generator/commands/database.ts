@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { CLICKHOUSE_NAMES, clickhouseQuery, clickhouseRelations } from "../verify/clickhouse-relations.js";
 import { clickhouseSources } from "../verify/clickhouse-sources.js";
 import { postgresSources } from "../verify/postgres-sources.js";
-import type { ReadSource } from "../verify/promise.js";
+import type { ReadSource } from "../verify/build-promises.js";
 import {
   POSTGRES_NAMES,
   postgresRelations,

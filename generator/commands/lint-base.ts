@@ -5,7 +5,7 @@ import { DEFAULTS, type Settings } from "../config.js";
 import type { Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { type MissingBase, readRevision } from "../diff/revision.js";
-import { type ModelFinding, type RuleSeverities, ruleSeverity, violation } from "../lint/finding.js";
+import { type ModelFinding, type RuleSeverities, ruleSeverity, violation } from "../lint/checks.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { sentence } from "../manifest/strings.js";
 

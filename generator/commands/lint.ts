@@ -6,7 +6,7 @@ import type { MissingBase } from "../diff/revision.js";
 import { knownIn } from "./lint-base.js";
 import { applyBaseline, BASELINE_FILE, baselineText, readBaseline, staleFindings } from "../lint/baseline.js";
 import { FAIL_ON, type FailOn, shouldFail } from "../report/finding.js";
-import { inOrder, type ModelFinding, type RuleSeverities } from "../lint/finding.js";
+import { inOrder, type ModelFinding, type RuleSeverities } from "../lint/checks.js";
 import { lint as lintManifest } from "../lint/linter.js";
 import { readModels } from "../manifest/catalog.js";
 import { projectInRepository } from "../artifacts/source.js";

@@ -6,7 +6,7 @@ import { visible } from "../manifest/strings.js";
 import { renderReport } from "../report/render-report.js";
 import type { Format } from "../report/report.js";
 import { verifyCache } from "../verify/cache/verify-cache.js";
-import { withSeverities } from "../verify/mismatch.js";
+import { withSeverities } from "../verify/checks.js";
 import { type CommandResult, EXIT, failure } from "./command.js";
 import { withProgress } from "./progress.js";
 import { redactedRequest, sharedCacheOf } from "./purge.js";

@@ -1,6 +1,6 @@
 import { type Aggregate, type AggregateMeasure, leavesOf, type MetricTree } from "@routewright/runtime/model";
 import { type Catalogue, type CatalogueEntry, type PrivateMarks, WHOLE } from "../catalogue/catalogue.js";
-import { aggregatedText, semanticId } from "../catalogue/marks.js";
+import { aggregatedText, semanticId } from "../catalogue/private-marks.js";
 import { namesPrivate } from "../catalogue/metrics/semantic-index.js";
 
 /** What of an endpoint shows data that the base marks as private and the head does not: by name, and where the mark was. */

@@ -5,7 +5,7 @@ import { HINT, schemaErrorOf, validatorOf } from "../manifest/schema-errors.js";
 import { parseJson } from "../manifest/manifest.js";
 import { readSource } from "../artifacts/source.js";
 import { byText, list, sentence, type Sentence, visibleJson } from "../manifest/strings.js";
-import { type ModelFinding, RULE_IDS, type RuleSeverities, ruleSeverity, violation } from "./finding.js";
+import { type ModelFinding, RULE_IDS, type RuleSeverities, ruleSeverity, violation } from "./checks.js";
 
 /** The default baseline: it need not exist. */
 export const BASELINE_FILE = ".routewright-baseline.json";

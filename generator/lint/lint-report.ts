@@ -1,6 +1,6 @@
 import { countsOf, FINDING_SEVERITIES } from "../report/finding.js";
 import { findingItem, sectionsOf } from "../report/finding-items.js";
-import { type ModelFinding, RULE_IDS, RULES } from "./finding.js";
+import { type ModelFinding, RULE_IDS, RULES } from "./checks.js";
 import type { LintResult, SuppressedFinding } from "./linter.js";
 import { plain, sentence } from "../manifest/strings.js";
 import { counted, type Item, OPEN_ITEMS, plainText, type Report } from "../report/report.js";

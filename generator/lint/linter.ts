@@ -16,7 +16,7 @@ import {
   ruleSeverity,
   type Violation,
   violation,
-} from "./finding.js";
+} from "./checks.js";
 import type { Subject } from "../report/finding.js";
 import { ancestorsOf, type Node, projectOf } from "./project.js";
 import { aggregateRules } from "./rules/aggregates.js";

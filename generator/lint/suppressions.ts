@@ -3,7 +3,7 @@ import { isDate } from "@routewright/runtime/model";
 import { isObject, member, objectOr } from "../manifest/json.js";
 import { metasOf } from "../manifest/node-meta.js";
 import { closest, list, sentence } from "../manifest/strings.js";
-import { CHECK_IDS, type CheckId, isCheckId, type Violation, violation } from "./finding.js";
+import { CHECK_IDS, type CheckId, isCheckId, type Violation, violation } from "./checks.js";
 import type { Node } from "./project.js";
 
 /** A rule that a model suppresses, and why. */

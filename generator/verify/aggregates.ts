@@ -10,7 +10,7 @@ import { DatabaseUnreachable, loadMetrics, type Warehouse } from "@routewright/r
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { parseColumnType } from "../catalogue/column-types/column-type.js";
 import { list, sentence } from "../manifest/strings.js";
-import { type Mismatch, mismatchAt } from "./mismatch.js";
+import { type Mismatch, mismatchAt } from "./checks.js";
 import type { RunQuery, SqlNames } from "./relations.js";
 
 /** What aggregates need of rows: no duplicates where they are joined, and every period in a time spine. */

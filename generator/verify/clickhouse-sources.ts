@@ -1,5 +1,5 @@
 import { messageOf } from "@routewright/runtime/model";
-import type { Read, ReadSource, LiveSource } from "./promise.js";
+import type { Read, ReadSource, LiveSource } from "./build-promises.js";
 import type { RunQuery } from "./relations.js";
 
 interface Table {

@@ -2,7 +2,7 @@ import { type BuildRecords, type RelationLoad, relationsOf } from "@routewright/
 import type { Warehouse } from "@routewright/runtime/server";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { list, sentence } from "../manifest/strings.js";
-import { type Mismatch, mismatchAt } from "./mismatch.js";
+import { type Mismatch, mismatchAt } from "./checks.js";
 
 /** Looks for copies that are older than the last build of their source, by `run_results.json`. */
 export async function verifyCopies(

@@ -12,7 +12,7 @@ import { DatabaseUnreachable, type Warehouse } from "@routewright/runtime/server
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { list, sentence } from "../manifest/strings.js";
 import { groupingOf } from "./aggregates.js";
-import { type Mismatch, mismatchAt } from "./mismatch.js";
+import { type Mismatch, mismatchAt } from "./checks.js";
 
 /** Checks whether an index serves each filter, by the plan of the statement that the server sends. The relations must exist. */
 export async function verifyQueries(

@@ -1,5 +1,5 @@
 import type { RunQuery } from "./relations.js";
-import type { ReadSource } from "./promise.js";
+import type { ReadSource } from "./build-promises.js";
 
 /**
  * `pg_depend` leaves out functions and relations of the system: the stored query of a view has all of them. `:relid` and its like

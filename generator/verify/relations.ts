@@ -4,7 +4,7 @@ import { isZoneless, parseColumnType } from "../catalogue/column-types/column-ty
 import { compareTypes, type TypeChange } from "../diff/column-compatibility.js";
 import { list, sentence } from "../manifest/strings.js";
 import { relationsOf } from "./aggregate-relations.js";
-import { type Mismatch, mismatchAt } from "./mismatch.js";
+import { type Mismatch, mismatchAt } from "./checks.js";
 
 /** Runs one SQL statement and returns its rows. */
 export type RunQuery = (text: string, values?: readonly unknown[]) => Promise<readonly unknown[]>;

@@ -2,7 +2,7 @@ import { plain } from "../manifest/strings.js";
 import { countsOf, type Finding, FINDING_SEVERITIES } from "../report/finding.js";
 import { findingItem, sectionsOf } from "../report/finding-items.js";
 import { counted, plainText, type Report } from "../report/report.js";
-import { CHECKS, type MismatchRule } from "./mismatch.js";
+import { CHECKS, type MismatchRule } from "./checks.js";
 
 interface ReportFacts extends Pick<Report, "title" | "notes"> {
   readonly endpoints: number;

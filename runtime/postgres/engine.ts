@@ -29,7 +29,7 @@ import {
 import { POSTGRES_AGGREGATES } from "./aggregates.js";
 import { withoutClient } from "./connect.js";
 import { ConnectionPool } from "./pool.js";
-import { ControlConnection, inTime } from "./control.js";
+import { ControlConnection, inTime } from "./control-connection.js";
 import { SessionSetup } from "./session.js";
 import { MissingCharacters } from "./encoding.js";
 import { withLabels } from "./enum-labels.js";

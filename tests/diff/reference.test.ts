@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { KINDS } from "../../generator/diff/change-kinds.js";
-import { RULES } from "../../generator/lint/finding.js";
-import { CHECKS } from "../../generator/verify/mismatch.js";
+import { RULES } from "../../generator/lint/checks.js";
+import { CHECKS } from "../../generator/verify/checks.js";
 import { rowsOf } from "../support/pages.js";
 
 /** The rows of a page's table: severity and reason by the id in the first cell. */

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { lint } from "../../generator/commands/lint.js";
-import { RULE_IDS } from "../../generator/lint/finding.js";
+import { RULE_IDS } from "../../generator/lint/checks.js";
 import { type Format, FORMATS } from "../../generator/report/report.js";
 import { lintOptions } from "./run.js";
 

@@ -8,7 +8,7 @@ import { factsIn } from "../../catalogue/metrics/formula-text.js";
 import { privateGroups } from "../../catalogue/metrics/private-groups.js";
 import type { Model } from "../../manifest/model.js";
 import { list, sentence } from "../../manifest/strings.js";
-import { type Check, type CheckId, type LintContext, type LintedEndpoint, violation } from "../finding.js";
+import { type Check, type CheckId, type LintContext, type LintedEndpoint, violation } from "../checks.js";
 
 /** Rules about sums and counts by group. */
 export const aggregateRules = {

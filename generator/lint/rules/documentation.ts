@@ -3,7 +3,7 @@ import { isZoneless, parseColumnType } from "../../catalogue/column-types/column
 import { isPlainText } from "../../catalogue/column-types/json-type.js";
 import { type Column, endpointTitle, PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
 import { list, sentence, type Sentence } from "../../manifest/strings.js";
-import { type Check, type CheckId, type Violation, violation } from "../finding.js";
+import { type Check, type CheckId, type Violation, violation } from "../checks.js";
 
 /** A state of an aggregate function in a type of ClickHouse without its quoted texts and names. */
 const STATE = /\bAggregateFunction\(/i;

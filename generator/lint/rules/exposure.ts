@@ -4,7 +4,7 @@ import { showsOnlyHash } from "../../manifest/graph.js";
 import { isObject, textOr } from "../../manifest/json.js";
 import { type Mark, requiredTier, routewrightOf } from "../../manifest/node-meta.js";
 import { chain, sentence } from "../../manifest/strings.js";
-import { type Check, type CheckId, type LintedEndpoint, type Violation, violation } from "../finding.js";
+import { type Check, type CheckId, type LintedEndpoint, type Violation, violation } from "../checks.js";
 import { ancestorsOf, type Node, type NodeColumn, type Project } from "../project.js";
 
 /** Rules about who can read what. */

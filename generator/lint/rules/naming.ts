@@ -4,7 +4,7 @@ import { hasResource } from "../../manifest/publishing.js";
 import { nearPublishingTag } from "../../catalogue/tags.js";
 import type { Model } from "../../manifest/model.js";
 import { list, plain, sentence } from "../../manifest/strings.js";
-import { type Check, type CheckId, type Violation, violation } from "../finding.js";
+import { type Check, type CheckId, type Violation, violation } from "../checks.js";
 
 /** Rules about tags and the paths that they make. */
 export const namingRules = {

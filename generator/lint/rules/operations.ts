@@ -1,7 +1,7 @@
 import { mappedSchemas } from "../../catalogue/build.js";
 import { isEphemeral, isView } from "../../manifest/graph.js";
 import { chain, list, plain, sentence, type Sentence } from "../../manifest/strings.js";
-import { type Check, type CheckId, type LintedEndpoint, violation } from "../finding.js";
+import { type Check, type CheckId, type LintedEndpoint, violation } from "../checks.js";
 import { ancestorsOf, type Node } from "../project.js";
 
 /** Rules about how an endpoint behaves in service. */

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import { joined, plain, sentence, type Sentence } from "../../manifest/strings.js";
-import { type MismatchRule, type Mismatch, mismatchAt } from "../mismatch.js";
+import { type MismatchRule, type Mismatch, mismatchAt } from "../checks.js";
 import { type Attempt, ATTEMPTS, keyAttempts, type Lines, MARK, textOf } from "./attempts.js";
 import { ask, type CacheReply } from "./cache-client.js";
 

@@ -4,7 +4,7 @@ import type { CheckedExecution } from "../providers/check-reply.js";
 import type { Refund } from "../providers/protocol.js";
 import { type Intent, isErased } from "./intent.js";
 import { canRefundMove, type IntentRefund, isOpenRefund, matchRefunds, openRefund } from "./refund.js";
-import { isPaymentGone, saysPayment } from "./reported.js";
+import { isPaymentGone, saysPayment } from "./reported-lines.js";
 import { recordChange } from "./intent-event.js";
 
 /** What moves refunds. What has succeeded is posted, and nothing else (reported.ts). */

@@ -7,7 +7,7 @@ import { isDelivered } from "./book.js";
 import { type Attention, type AttentionReason, type Intent, needsAttention } from "./intent.js";
 import { SUSPENSE_REASONS, total } from "./journal.js";
 import { isOverdue, REFUND_LISTED_DAYS, refundAmount } from "./refund.js";
-import { isPaid } from "./reported.js";
+import { isPaid } from "./reported-lines.js";
 
 /** Reasons that no look-up clears. */
 const UNTIL_RESOLVED = [

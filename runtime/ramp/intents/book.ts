@@ -14,7 +14,7 @@ import {
   type PostingKind,
   total,
 } from "./journal.js";
-import { chargebackOf, isOpen, REFUND, type Reported, reportedLines, sumOf } from "./reported.js";
+import { chargebackOf, isOpen, REFUND, type Reported, reportedLines, sumOf } from "./reported-lines.js";
 import { isOpenRefund, refundAmount } from "./refund.js";
 
 /** What the ramp posts about an intent (runtime/ramp/docs/finance.md, The journal). Each function returns the intent with its new balances. */

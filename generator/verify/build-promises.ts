@@ -1,6 +1,6 @@
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { list, sentence } from "../manifest/strings.js";
-import { type Mismatch, mismatchAt } from "./mismatch.js";
+import { type Mismatch, mismatchAt } from "./checks.js";
 
 /** A relation that is read, as `<schema>.<name>`. */
 export interface Read {
