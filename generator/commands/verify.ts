@@ -12,12 +12,7 @@ import { verifyAggregateRows, verifyGroupings } from "../verify/aggregates.js";
 import { verifyCopies } from "../verify/copies.js";
 import { verifyQueries } from "../verify/indexes.js";
 import { type PromiseReview, verifyPromises } from "../verify/build-promises.js";
-import {
-  type MismatchRule,
-  type CheckSeverities,
-  type Mismatch,
-  withSeverities,
-} from "../verify/checks.js";
+import { type MismatchRule, type CheckSeverities, type Mismatch, withSeverities } from "../verify/checks.js";
 import { inspectRelations, verifyKeys, verifyRelations } from "../verify/relations.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
