@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,9 +23,12 @@ export default async function setup(): Promise<() => Promise<void>> {
   const url = named ?? embedded?.url ?? "";
   if (embedded !== null) await withoutSync(url);
   process.env["TEST_DATABASE_URL"] = url;
+  const template = `test_ramp_${randomBytes(4).toString("hex")}`;
+  process.env["TEST_RAMP_TEMPLATE"] = template;
   await buildDemoRelations(url, inRoot("templates/starter"));
   const clickhouse = await startClickhouse();
   return async () => {
+    await dropDatabase(url, template);
     await clickhouse?.stop();
     await embedded?.stop();
   };
@@ -40,6 +44,14 @@ async function withoutSync(url: string): Promise<void> {
   for (const setting of ["fsync", "full_page_writes"])
     await client.query(`ALTER SYSTEM SET ${setting} = off`);
   await client.query("SELECT pg_reload_conf()");
+  await client.end();
+}
+
+/** The one that tests copy (`tests/ramp/support/migrated.ts`), if one did. */
+async function dropDatabase(url: string, name: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
   await client.end();
 }
 

@@ -7,8 +7,8 @@ import { Vault } from "../../../runtime/ramp/core/vault.js";
 import { addIdentityProvider } from "../../../runtime/ramp/operator/identity-providers.js";
 import { addWebhook } from "../../../runtime/ramp/webhooks/endpoints.js";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
-import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { start } from "../../support/command.js";
+import { migratedDatabase } from "../support/migrated.js";
 import { startProcess } from "../support/processes.js";
 import { ownReceiver } from "../support/receiver.js";
 import {
@@ -17,7 +17,6 @@ import {
   made,
   newProject,
   onramp,
-  ownDatabase,
   queryAt,
   ownSandbox,
   type Reply,
@@ -26,8 +25,7 @@ import {
   WALLET,
 } from "../support/world.js";
 
-const databaseUrl = await ownDatabase();
-await migrate(databaseUrl);
+const databaseUrl = await migratedDatabase();
 const sandbox = await ownSandbox();
 const receiver = await ownReceiver();
 const { said: issuer, kill } = await startProcess("./oidc-process.ts");

@@ -3,23 +3,13 @@ import { expect, it } from "vitest";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { refundIntent } from "../../../runtime/ramp/operator/intent-actions.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
-import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { atEnd } from "../../support/at-end.js";
+import { migratedDatabase } from "../support/migrated.js";
 import { CARD_CAPABILITIES, cardOnramp, ownCardProvider } from "../support/card-provider.js";
 import { startProcess } from "../support/processes.js";
-import {
-  call,
-  eventually,
-  made,
-  newProject,
-  ownDatabase,
-  queryAt,
-  SECRETS_KEY,
-  untilTrue,
-} from "../support/world.js";
+import { call, eventually, made, newProject, queryAt, SECRETS_KEY, untilTrue } from "../support/world.js";
 
-const databaseUrl = await ownDatabase();
-await migrate(databaseUrl);
+const databaseUrl = await migratedDatabase();
 const database = await openDatabase({ url: databaseUrl, onIdleError: () => undefined, maxConnections: 2 });
 atEnd(() => database.close());
 const vault = new Vault(SECRETS_KEY);

@@ -1,9 +1,9 @@
 /** Deposits while servers are killed at each step of reading them, and while two servers read them at once. */
 import { expect, it } from "vitest";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
-import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
 import { atEnd } from "../../support/at-end.js";
+import { migratedDatabase } from "../support/migrated.js";
 import { ACCOUNT, arrive } from "../support/deposits.js";
 import { startProcess } from "../support/processes.js";
 import {
@@ -11,15 +11,13 @@ import {
   eventually,
   newProject,
   onramp,
-  ownDatabase,
   ownSandbox,
   queryAt,
   SECRETS_KEY,
   untilTrue,
 } from "../support/world.js";
 
-const databaseUrl = await ownDatabase();
-await migrate(databaseUrl);
+const databaseUrl = await migratedDatabase();
 const database = await openDatabase({ url: databaseUrl, onIdleError: () => undefined, maxConnections: 2 });
 atEnd(() => database.close());
 const sandbox = await ownSandbox();

@@ -6,18 +6,18 @@
  */
 import Big from "big.js";
 import { afterAll, expect, it } from "vitest";
-import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { reconcile, reportPostings } from "../../../runtime/ramp/operator/finance.js";
 import type { NewConnection } from "../../../runtime/ramp/operator/integrations.js";
 import { amountOf } from "../providers/conformance/modes.js";
+import { migratedDatabase } from "../support/migrated.js";
 import { ownBalancer } from "../support/balancer.js";
 import { cardOnramp, ownCardProvider } from "../support/card-provider.js";
 import { ownConformanceProvider, startProcess } from "../support/processes.js";
 import { freePort } from "../../support/port.js";
 import { ownReceiver } from "../support/receiver.js";
 import { deliveredEvents, expireClaims, insist, projectWithWebhook } from "../support/recovery.js";
-import { eventually, made, onramp, ownDatabase, queryAt } from "../support/world.js";
+import { eventually, made, onramp, queryAt } from "../support/world.js";
 
 const INTENTS = Number(process.env["JOINT_INTENTS"] ?? 60);
 const KILLS = Number(process.env["JOINT_KILLS"] ?? 2);
@@ -42,8 +42,7 @@ const ENDS: Readonly<Record<string, string>> = {
 };
 const WAYS = Object.keys(ENDS);
 
-const databaseUrl = await ownDatabase();
-await migrate(databaseUrl);
+const databaseUrl = await migratedDatabase();
 const receiver = await ownReceiver();
 const database = await openDatabase({ url: databaseUrl, onIdleError: () => undefined, maxConnections: 4 });
 const misbehaving = await ownConformanceProvider();

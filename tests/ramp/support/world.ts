@@ -3,7 +3,7 @@ import { atEnd } from "../../support/at-end.js";
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
-import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
+import { SANDBOX_PROVIDERS, startSandbox } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import type { SwitchChange } from "../../../runtime/ramp/sandbox/behaviour.js";
 import { documentRoutes } from "../../../runtime/pages/pages.js";
 import { TITLE } from "../../../runtime/ramp/api/openapi.js";
@@ -22,10 +22,9 @@ import {
 import type { ProjectId } from "../../../runtime/ramp/database/id.js";
 import { DEFAULT_CALL_POLICY } from "../../../runtime/ramp/providers/call-policy.js";
 import { openDatabase, type RampDatabase } from "../../../runtime/ramp/database/ramp-database.js";
-import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { type RampOptions, startRamp } from "../../../runtime/ramp/start-ramp.js";
 import { ownDatabase, queryAt } from "../../support/database.js";
-import { startProcess } from "./processes.js";
+import { migratedDatabase } from "./migrated.js";
 import { SERVER } from "./server.js";
 
 export { ownDatabase, queryAt };
@@ -52,10 +51,10 @@ export interface OwnSandbox {
   executed(): Promise<string[]>;
 }
 
-/** The sandbox's two providers in a process of their own. */
+/** The sandbox's two providers. */
 export async function ownSandbox(): Promise<OwnSandbox> {
-  const { said: url, kill } = await startProcess("./sandbox-process.ts");
-  atEnd(() => kill());
+  const { url, stop } = await startSandbox({ host: "127.0.0.1", port: 0, switches: { settleMs: 50 } });
+  atEnd(stop);
   return {
     url,
     async set(switches) {
@@ -129,10 +128,9 @@ export interface Reply {
 
 /** A ramp on a database of its own with both sandbox providers at hand; stopped at the end of the test file. */
 export async function ownWorld(options: Partial<RampOptions> = {}): Promise<World> {
-  const url = await ownDatabase();
+  const url = await migratedDatabase();
   const rows: World["rows"] = (sql, values) => queryAt(url, sql, values);
   const sandbox = await ownSandbox();
-  await migrate(url);
   const { searchPath } = options;
   const database = await openDatabase({ url, onIdleError: () => undefined, maxConnections: 4, searchPath });
   const vault = new Vault(SECRETS_KEY);

@@ -8,13 +8,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
-import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
 import { addWebhook } from "../../../runtime/ramp/webhooks/endpoints.js";
+import { migratedDatabase } from "../support/migrated.js";
 import { ownNameServer } from "../support/name-server.js";
 import { startProcess } from "../support/processes.js";
-import { call, made, newProject, ownDatabase, ownSandbox, SECRETS_KEY, untilTrue } from "../support/world.js";
+import { call, made, newProject, ownSandbox, SECRETS_KEY, untilTrue } from "../support/world.js";
 
 /** Of the loopback network, at the only port that `/etc/resolv.conf` can name. */
 const NAME_SERVER = "127.0.0.53";
@@ -28,8 +28,7 @@ async function ownRamp() {
   atEnd(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "resolv.conf");
   writeFileSync(file, `nameserver ${NAME_SERVER}\n`);
-  const databaseUrl = await ownDatabase();
-  await migrate(databaseUrl);
+  const databaseUrl = await migratedDatabase();
   const database = await openDatabase({ url: databaseUrl, onIdleError: () => undefined, maxConnections: 2 });
   atEnd(() => database.close());
   const vault = new Vault(SECRETS_KEY);

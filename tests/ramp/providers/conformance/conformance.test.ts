@@ -8,23 +8,20 @@
  */
 import pg from "pg";
 import { expect, it } from "vitest";
-import { migrate } from "../../../../runtime/ramp/database/migrate.js";
 import { FAILPOINTS, type Failpoint } from "../../../../runtime/ramp/core/failpoints.js";
 import { withAtEnd } from "../../../support/at-end.js";
 import { freePort } from "../../../support/port.js";
 import { ownConformanceProvider, startProcess } from "../../support/processes.js";
+import { migratedDatabase } from "../../support/migrated.js";
 import { ownReceiver } from "../../support/receiver.js";
 import { deliveredEvents, expireClaims, insist, projectWithWebhook } from "../../support/recovery.js";
-import { type call, eventually, onramp, ownDatabase, type Reply } from "../../support/world.js";
+import { type call, eventually, onramp, type Reply } from "../../support/world.js";
 import { amountOf, CRASH_MODES, type End, MODE_NAMES, MODES } from "./modes.js";
 
 /** How long the intents of a run may take to come to their ends: a bound of runs that hang. */
 const PATIENCE_MS = 150_000;
 /** More frequent polling keeps the machine busy. */
 const PAUSE_MS = 400;
-const migrated = await ownDatabase();
-await migrate(migrated);
-
 const connection = await ownConformanceProvider();
 
 interface Truth {
@@ -43,7 +40,7 @@ type Stage = Awaited<ReturnType<typeof ownStage>>;
 
 /** A project on a database of its own, connected to the provider and to a receiver. */
 async function ownStage() {
-  const databaseUrl = await ownDatabase(migrated);
+  const databaseUrl = await migratedDatabase();
   const receiver = await ownReceiver();
   const { project, secret } = await projectWithWebhook(databaseUrl, connection, receiver);
   const port = await freePort();
