@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
+import { withAtEnd } from "../../support/at-end.js";
 import { HttpProvider } from "../../../runtime/ramp/providers/provider.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import { callbackHeaders } from "../../../runtime/ramp/providers/signature.js";
@@ -10,6 +11,10 @@ import { ownSandbox } from "../support/world.js";
 
 const sandbox = await ownSandbox();
 await sandbox.set({ settleMs: 50 });
+
+/** Beside the others: the command waits 30 s for what a provider never does. */
+const itBeside = (name: string, test: () => Promise<void>): void =>
+  it.concurrent(name, ({ onTestFinished }) => withAtEnd(onTestFinished, test));
 
 it.each(SANDBOX_PROVIDERS)(
   "the provider $code passes the protocol's test",
@@ -31,7 +36,7 @@ it.each(SANDBOX_PROVIDERS)(
   },
 );
 
-it("the sandbox takes no order that does not say who receives the money", async () => {
+itBeside("the sandbox takes no order that does not say who receives the money", async () => {
   const [south] = SANDBOX_PROVIDERS.filter(({ code }) => code === "sandbox-south");
   const { path = "", keyId = "", secret = "" } = south ?? {};
   const provider = new HttpProvider({ url: sandbox.url + path, keyId, secret });
@@ -52,7 +57,7 @@ it("the sandbox takes no order that does not say who receives the money", async 
   expect(await provider.startOnboarding(order.id, JSON.stringify(order))).toMatchObject(refused);
 });
 
-it("a provider that says it quotes for destAmount and does not fails", async () => {
+itBeside("a provider that says it quotes for destAmount and does not fails", async () => {
   const capabilities = { ...CARD_CAPABILITIES, sandbox: true, destAmounts: true };
   const provider = await ownCardProvider({ capabilities, status: "SUCCESS" });
   provider.destAmounts = { CARD: "98.500000" };
@@ -64,7 +69,7 @@ it("a provider that says it quotes for destAmount and does not fails", async () 
   expect(out).toContain("FAIL  it says what the source sends (srcAmount): there is none");
 });
 
-it("a provider that takes orders at prices that it does not hold fails, each by name", async () => {
+itBeside("a provider that takes orders at prices that it does not hold fails, each by name", async () => {
   const capabilities = { ...CARD_CAPABILITIES, sandbox: true };
   const provider = await ownCardProvider({ capabilities, holdMs: 60_000, status: "SUCCESS" });
   provider.onboarding = { priceExpiresAt: "2020-01-01T00:00:00Z" };
@@ -81,7 +86,7 @@ it("a provider that takes orders at prices that it does not hold fails, each by 
     expect(out).toContain(failure);
 });
 
-it("a provider that holds a price without an end fails", async () => {
+itBeside("a provider that holds a price without an end fails", async () => {
   const capabilities = { ...CARD_CAPABILITIES, sandbox: true };
   const provider = await ownCardProvider({ capabilities, offer: { quoteId: "held" }, status: "SUCCESS" });
   const { out } = await routewright(
@@ -90,39 +95,45 @@ it("a provider that holds a price without an end fails", async () => {
   expect(out).toContain("FAIL  a quote with a quoteId is held until its expiresAt");
 });
 
-it("a provider that knows every deposit account and closes none fails, each failure by name", async () => {
-  const provider = await ownCardProvider({
-    capabilities: { ...CARD_CAPABILITIES, sandbox: true, depositAccounts: true },
-    depositAccount: { status: "ACTIVE", instructions: [], deposits: [] },
-    status: "SUCCESS",
-  });
-  const { exit, out } = await routewright(
-    ...["provider", "test", "--url", provider.url, "--key-id", "key", "--secret", "secret"],
-  );
-  expect(exit).toBe(1);
-  for (const failure of [
-    "FAIL  an unknown deposit account is 404 UNKNOWN_ORDER: it was answered as ACTIVE",
-    "FAIL  a deposit account that never came is closed",
-    "FAIL  it is not opened after that: it was answered as ACTIVE",
-    "FAIL  it has instructions without an amount: there are none",
-    "FAIL  the same id for another customer is refused: it was answered as ACTIVE",
-    "FAIL  it stays closed",
-  ])
-    expect(out).toContain(failure);
-});
+itBeside(
+  "a provider that knows every deposit account and closes none fails, each failure by name",
+  async () => {
+    const provider = await ownCardProvider({
+      capabilities: { ...CARD_CAPABILITIES, sandbox: true, depositAccounts: true },
+      depositAccount: { status: "ACTIVE", instructions: [], deposits: [] },
+      status: "SUCCESS",
+    });
+    const { exit, out } = await routewright(
+      ...["provider", "test", "--url", provider.url, "--key-id", "key", "--secret", "secret"],
+    );
+    expect(exit).toBe(1);
+    for (const failure of [
+      "FAIL  an unknown deposit account is 404 UNKNOWN_ORDER: it was answered as ACTIVE",
+      "FAIL  a deposit account that never came is closed",
+      "FAIL  it is not opened after that: it was answered as ACTIVE",
+      "FAIL  it has instructions without an amount: there are none",
+      "FAIL  the same id for another customer is refused: it was answered as ACTIVE",
+      "FAIL  it stays closed",
+    ])
+      expect(out).toContain(failure);
+  },
+);
 
-it("a provider that checks no signatures and knows every order fails, each failure by name", async () => {
-  const provider = await ownCardProvider({ status: "SUCCESS" });
-  const test = ["provider", "test", "--url", provider.url, "--key-id", "key", "--secret", "secret"];
-  const live = await routewright(...test);
-  expect(live).toMatchObject({ exit: 1, out: expect.stringContaining("FAIL  sandbox") });
-  provider.capabilities = { ...CARD_CAPABILITIES, sandbox: true };
-  const { exit, out } = await routewright(...test);
-  expect(exit).toBe(1);
-  expect(out).toContain("FAIL  unsigned requests are refused: status 200, not 401");
-  expect(out).toContain("FAIL  a wrong signature is refused");
-  expect(out).toContain("FAIL  an unknown onboarding is 404 UNKNOWN_ORDER");
-});
+itBeside(
+  "a provider that checks no signatures and knows every order fails, each failure by name",
+  async () => {
+    const provider = await ownCardProvider({ status: "SUCCESS" });
+    const test = ["provider", "test", "--url", provider.url, "--key-id", "key", "--secret", "secret"];
+    const live = await routewright(...test);
+    expect(live).toMatchObject({ exit: 1, out: expect.stringContaining("FAIL  sandbox") });
+    provider.capabilities = { ...CARD_CAPABILITIES, sandbox: true };
+    const { exit, out } = await routewright(...test);
+    expect(exit).toBe(1);
+    expect(out).toContain("FAIL  unsigned requests are refused: status 200, not 401");
+    expect(out).toContain("FAIL  a wrong signature is refused");
+    expect(out).toContain("FAIL  an unknown onboarding is 404 UNKNOWN_ORDER");
+  },
+);
 
 const SANDBOX = { ...CARD_CAPABILITIES, sandbox: true };
 
@@ -130,7 +141,7 @@ async function run(url: string, secret = "secret") {
   return routewright("provider", "test", "--url", url, "--key-id", "key", "--secret", secret);
 }
 
-it("a provider whose offers the ramp refuses fails, with the ramp's reason", async () => {
+itBeside("a provider whose offers the ramp refuses fails, with the ramp's reason", async () => {
   const fees = { ...FEES, networkFee: "0.50" };
   const { exit, out } = await run(
     (await ownCardProvider({ capabilities: SANDBOX, fees, status: "SUCCESS" })).url,
@@ -139,7 +150,7 @@ it("a provider whose offers the ramp refuses fails, with the ramp's reason", asy
   expect(out).toContain("FAIL  its amounts fit: totalFee is not the sum of its parts");
 });
 
-it("a provider whose receipt is far from its price fails", async () => {
+itBeside("a provider whose receipt is far from its price fails", async () => {
   const execution = { receipt: { amountReceived: "60.000000" } };
   const { out } = await run(
     (await ownCardProvider({ capabilities: SANDBOX, status: "SUCCESS", execution })).url,
@@ -150,7 +161,7 @@ it("a provider whose receipt is far from its price fails", async () => {
   );
 });
 
-it("a provider that awaits funds and does not say how to pay fails", async () => {
+itBeside("a provider that awaits funds and does not say how to pay fails", async () => {
   const provider = await ownCardProvider({ capabilities: SANDBOX, status: "AWAITING_FUNDS" });
   provider.answerLookUp = () => Promise.resolve(void (provider.status = "SUCCESS"));
   const { out } = await run(provider.url);
@@ -158,7 +169,7 @@ it("a provider that awaits funds and does not say how to pay fails", async () =>
   expect(out).toContain("FAIL  while it awaits funds it has instructions that fit the order: there are none");
 });
 
-it("a provider whose on-ramps fit and whose off-ramps do not fails in its off-ramp", async () => {
+itBeside("a provider whose on-ramps fit and whose off-ramps do not fails in its off-ramp", async () => {
   const [onramp] = CARD_CAPABILITIES.pairs;
   const offramp = { ...onramp, srcCurrencyCode: "USDC_POLYGON", destCurrencyCode: "USD" };
   const [rail] = CARD_CAPABILITIES.rails;
@@ -182,17 +193,20 @@ it("a provider whose on-ramps fit and whose off-ramps do not fails in its off-ra
   expect(provider.ordered.some(({ type }) => type === "OFFRAMP")).toBe(true);
 });
 
-it("an off-ramp to a rail whose required fields have no examples is not ordered, and the test says so", async () => {
-  const [onramp] = CARD_CAPABILITIES.pairs;
-  const offramp = { ...onramp, srcCurrencyCode: "USDC_POLYGON", destCurrencyCode: "USD" };
-  const capabilities = { ...SANDBOX, pairs: [offramp] } as typeof SANDBOX;
-  const { out } = await run((await ownCardProvider({ capabilities, destAmounts: { CARD: "99.00" } })).url);
-  expect(out).toContain(
-    "FAIL  off-ramp: its receiving account can be filled in: give `examples` to the fields of the rail: cardToken",
-  );
-});
+itBeside(
+  "an off-ramp to a rail whose required fields have no examples is not ordered, and the test says so",
+  async () => {
+    const [onramp] = CARD_CAPABILITIES.pairs;
+    const offramp = { ...onramp, srcCurrencyCode: "USDC_POLYGON", destCurrencyCode: "USD" };
+    const capabilities = { ...SANDBOX, pairs: [offramp] } as typeof SANDBOX;
+    const { out } = await run((await ownCardProvider({ capabilities, destAmounts: { CARD: "99.00" } })).url);
+    expect(out).toContain(
+      "FAIL  off-ramp: its receiving account can be filled in: give `examples` to the fields of the rail: cardToken",
+    );
+  },
+);
 
-it("a provider that refunds the whole where a part is asked for fails", async () => {
+itBeside("a provider that refunds the whole where a part is asked for fails", async () => {
   const capabilities = { ...SANDBOX, refunds: true };
   const provider = await ownCardProvider({ capabilities, status: "SUCCESS" });
   let orders = 0;
@@ -205,7 +219,7 @@ it("a provider that refunds the whole where a part is asked for fails", async ()
   expect(out).toContain("FAIL  it has the amount of its order: 100.00, not 50.00");
 });
 
-it("a callback with a wrong signature fails, and one that is signed does not", async () => {
+itBeside("a callback with a wrong signature fails, and one that is signed does not", async () => {
   const provider = await ownCardProvider({ capabilities: SANDBOX, status: "SUCCESS" });
   const tell = async (secret: string): Promise<void> => {
     const order = [...provider.bodies.values()].flat().at(-1) ?? "";
@@ -224,7 +238,7 @@ it("a callback with a wrong signature fails, and one that is signed does not", a
   expect((await run(provider.url)).out).toContain("ok    callbacks: none arrived here, none checked");
 });
 
-it("a run that ends early says what was not checked", async () => {
+itBeside("a run that ends early says what was not checked", async () => {
   const provider = await ownCardProvider({ capabilities: SANDBOX, offer: { exchangeRate: "one" } });
   const { exit, out } = await run(provider.url);
   expect(exit).toBe(1);
@@ -234,13 +248,16 @@ it("a run that ends early says what was not checked", async () => {
   );
 });
 
-it("a 401 at the first call shows the lines that were signed, and neither secret nor signature", async () => {
-  const provider = await ownCardProvider({ capabilities: SANDBOX, keyId: "other" });
-  const { out } = await run(provider.url, "5f3c-of-the-test");
-  expect(out).toContain('FAIL  capabilities: no valid answer: status 401. A call of key id "key"');
-  const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-  expect(out).toMatch(new RegExp(`got 401:\\s+"\\d{10}"\\s+"GET"\\s+"/capabilities"\\s+""\\s+"${empty}"`));
-  expect(out).toContain("not run, since they need what failed: signatures, unknown orders, callbacks");
-  expect(out).not.toContain("5f3c-of-the-test");
-  expect(out).not.toContain("v1=");
-});
+itBeside(
+  "a 401 at the first call shows the lines that were signed, and neither secret nor signature",
+  async () => {
+    const provider = await ownCardProvider({ capabilities: SANDBOX, keyId: "other" });
+    const { out } = await run(provider.url, "5f3c-of-the-test");
+    expect(out).toContain('FAIL  capabilities: no valid answer: status 401. A call of key id "key"');
+    const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    expect(out).toMatch(new RegExp(`got 401:\\s+"\\d{10}"\\s+"GET"\\s+"/capabilities"\\s+""\\s+"${empty}"`));
+    expect(out).toContain("not run, since they need what failed: signatures, unknown orders, callbacks");
+    expect(out).not.toContain("5f3c-of-the-test");
+    expect(out).not.toContain("v1=");
+  },
+);

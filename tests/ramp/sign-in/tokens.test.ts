@@ -87,17 +87,6 @@ describe("a customer's token", () => {
   });
 });
 
-it("a customer's token that was accepted is refused once it has expired", async () => {
-  await newCustomer(world, project, "brief");
-  const sign = await new CustomerTokens(new SigningKeys(world.database, world.vault), world.url).signer();
-  const customer = { projectId: projectId(project.id), customerId: customerIdOf(project.id, "brief") };
-  const auth = `Bearer ${sign({ ...customer, generation: 0 }, now() + 10)}`;
-  const ask = async () => (await world.call("GET", "/v1/intent", { auth })).status;
-  expect([await ask(), await ask()]).toEqual([200, 200]);
-  await eventually(ask, (status) => status === 401, 20_000, 500);
-  expect(jwt.decode(auth.slice(7))).toMatchObject({ exp: expect.toSatisfy((exp: number) => exp <= now()) });
-});
-
 describe("a subject token", () => {
   it.each([
     ["logout+jwt", {}],
@@ -275,7 +264,19 @@ describe("a subject token", () => {
   });
 });
 
-describe.concurrent("a running server follows commands", () => {
+// Each waits for what the server has read before.
+describe.concurrent("a running server follows time and commands", () => {
+  it("a customer's token that was accepted is refused once it has expired", async () => {
+    await newCustomer(world, project, "brief");
+    const sign = await new CustomerTokens(new SigningKeys(world.database, world.vault), world.url).signer();
+    const customer = { projectId: projectId(project.id), customerId: customerIdOf(project.id, "brief") };
+    const auth = `Bearer ${sign({ ...customer, generation: 0 }, now() + 10)}`;
+    const ask = async () => (await world.call("GET", "/v1/intent", { auth })).status;
+    expect([await ask(), await ask()]).toEqual([200, 200]);
+    await eventually(ask, (status) => status === 401, 20_000, 500);
+    expect(jwt.decode(auth.slice(7))).toMatchObject({ exp: expect.toSatisfy((exp: number) => exp <= now()) });
+  });
+
   it("a rotation of the signing key: older tokens stay good, new ones are signed with the new key", async () => {
     const before = await newCustomer(world, project);
     const { kid } = await rotateKey(world.database, world.vault);
