@@ -1,13 +1,12 @@
-import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import type { ServedEngine } from "../../generator/manifest/served-types/type-in-copy.js";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
 import { generateInto, ownFolder, startFolder } from "../support/service.js";
 import { routewright, type Run } from "../commands/run.js";
+import { runPython } from "./python.js";
 
 /** Address of the database as its owner, who loads. */
 const OWNERS = { postgres: () => databaseUrl, clickhouse: () => process.env["TEST_CLICKHOUSE_URL"] ?? "" };
@@ -19,10 +18,8 @@ export const COPY_ENGINES: readonly ServedEngine[] = [
 
 /** Writes a file with pyarrow: a Python expression over `pa`, `D` (decimals) and `d` (dates and times). */
 export async function writeParquet(file: string, table: string, options = ""): Promise<void> {
-  const code = `import pyarrow as pa, pyarrow.parquet as pq, datetime as d, sys
-from decimal import Decimal as D
-pq.write_table(${table.includes("pa.table") ? table : `pa.table(${table})`}, sys.argv[1]${options && `, ${options}`})`;
-  await promisify(execFile)("python3", ["-c", code, file]);
+  const given = table.includes("pa.table") ? table : `pa.table(${table})`;
+  await runPython(`pq.write_table(${given}, ${JSON.stringify(file)}${options && `, ${options}`})`);
 }
 
 /** A project whose models are served from a copy, in a schema of its own. */

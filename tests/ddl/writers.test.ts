@@ -1,11 +1,12 @@
 /** Parquet of several writers: the same values, whatever the physical types of the file. */
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { clickhouse, hasClickhouse } from "../support/clickhouse.js";
 import { needs, programPath } from "../support/needs.js";
 import { COPY_ENGINES, CopiedProject, writeParquet } from "./copies.js";
+import { runPython } from "./python.js";
 
 /** As dbt-spark declares them. */
 const COLUMNS = {
@@ -142,12 +143,15 @@ describe.skipIf(!hasWriters)("a file", () => {
     const parquet = await fetch(`${url}/v1/shop/orders`, { headers: { accept: PARQUET } });
     expect([parquet.status, parquet.headers.get("content-type")]).toEqual([200, PARQUET]);
     writeFileSync(project.file("served.parquet"), Buffer.from(await parquet.arrayBuffer()));
-    const read = await promisify(execFile)("python3", [
-      "-c",
-      "import pyarrow.parquet as pq, sys; print([r for r in pq.read_table(sys.argv[1]).to_pylist() if r['id'] is not None][0])",
-      project.file("served.parquet"),
-    ]);
-    for (const value of [ROW.id, ROW.amount, ROW.wide]) expect(read.stdout).toContain(value);
+    const [served, read] = ["served.parquet", "read.txt"].map((name) => project.file(name)) as [
+      string,
+      string,
+    ];
+    await runPython(
+      `row = [r for r in pq.read_table(${JSON.stringify(served)}).to_pylist() if r['id'] is not None][0]
+with open(${JSON.stringify(read)}, 'w') as file: print(row, file=file)`,
+    );
+    for (const value of [ROW.id, ROW.amount, ROW.wide]) expect(readFileSync(read, "utf8")).toContain(value);
     const csv = await (await fetch(`${url}/v1/shop/orders.csv`)).text();
     for (const value of [ROW.id, ROW.amount, ROW.wide, ROW.day]) expect(csv).toContain(value);
   });
