@@ -23,7 +23,7 @@ import { generateInto, KEYS, ownFolder, startFolder } from "../../support/servic
 import { poisonFreedMemory, readSlowly } from "./paused-reader.js";
 
 /** The full time is 30 minutes: `READER_SECONDS=1800 npm test -- paused-readers`. `READER_SEED` gives other pauses and sizes. */
-const SECONDS = Number(process.env["READER_SECONDS"] ?? 20);
+const SECONDS = Number(process.env["READER_SECONDS"] ?? 10);
 const SEED = Number(process.env["READER_SEED"] ?? 77);
 const READERS = 32;
 

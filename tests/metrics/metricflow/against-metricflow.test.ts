@@ -9,7 +9,7 @@ import { PROJECTS } from "./projects.js";
 import { Questions } from "./questions.js";
 
 /** Random requests of each project; `METRICFLOW_REQUESTS=1000` for more. */
-const REQUESTS = Number(process.env["METRICFLOW_REQUESTS"] ?? 40);
+const REQUESTS = Number(process.env["METRICFLOW_REQUESTS"] ?? 15);
 
 /** A time of MetricFlow's as the API writes it. */
 function asServed(value: string | null): string | null {

@@ -1,6 +1,6 @@
 /**
  * An afternoon's integration from the documents alone: each call is one that the OpenAPI document describes, and each request, answer and event
- * is checked against it. The failures of a provider are in ../sandbox/magic-amounts.test.ts, 300 intents at once in ../webhooks/feed.test.ts.
+ * is checked against it. The failures of a provider are in ../sandbox/magic-amounts.test.ts, many intents at once in ../webhooks/feed.test.ts.
  */
 import { afterAll, describe, expect, it } from "vitest";
 import { documentedCalls } from "../support/documented.js";

@@ -29,8 +29,8 @@ import { PERSON, Simulation } from "./simulation.js";
 import type { Stage } from "./stage.js";
 
 const { RAMP_SIMULATION_SEED: SEED, RAMP_SIMULATION_RUNS } = process.env;
-/** 200 in every build. */
-const RUNS = Number(RAMP_SIMULATION_RUNS ?? (SEED === undefined ? 200 : 1));
+/** 60 in every build: of the faults that were built in to try it each made 7 of 60 fail or more. */
+const RUNS = Number(RAMP_SIMULATION_RUNS ?? (SEED === undefined ? 60 : 1));
 const FIRST_SEED = Number(SEED ?? 1);
 const START = Date.parse("2026-03-01T00:00:00Z");
 
