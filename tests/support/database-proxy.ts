@@ -58,32 +58,49 @@ export async function proxyThatNotes(url: string) {
 
 /** ReadyForQuery, the end of an answer, without its last byte. */
 const READY = Buffer.from("Z\0\0\0\x05", "latin1");
+const endsAnswer = (bytes: Buffer): boolean => bytes.subarray(0, -1).equals(READY);
 
-/** Passes everything on; `say` runs a statement in all sessions of PostgreSQL, which must be idle, without their client. */
+/** Passes everything on; `say` runs a statement in all sessions of PostgreSQL, of each once it is idle, without their client. */
 export async function proxyThatSays(url: string) {
   const sessions = new Set<(sql: string) => Promise<void>>();
   const { url: said } = await proxyOf(url, (client, open) => {
     const database = open();
-    let answered: (() => void) | null = null;
-    const say = (sql: string) =>
-      new Promise<void>((resolve) => {
+    let isIdle = false;
+    /** The last bytes of the database, which may come in pieces. */
+    let last = Buffer.of();
+    /** What waits until the session is idle; what waits for the answer to ours, and what the client has sent meanwhile. */
+    let [begin, answered] = [null, null] as (null | (() => void))[];
+    const held: Buffer[] = [];
+    const say = async (sql: string): Promise<void> => {
+      if (!isIdle) await new Promise<void>((resolve) => (begin = resolve));
+      await new Promise<void>((resolve) => {
         answered = resolve;
         const text = Buffer.from(`Q\0\0\0\0${sql}\0`);
         text.writeInt32BE(text.length - 1, 1);
         database.write(text);
       });
+      answered = null;
+      for (const bytes of held.splice(0)) send(bytes);
+    };
+    const send = (bytes: Buffer): void => {
+      isIdle = false;
+      database.write(bytes);
+    };
     sessions.add(say);
-    client.on("data", (bytes: Buffer) => database.write(bytes));
+    client.on("data", (bytes: Buffer) => void (answered === null ? send(bytes) : held.push(bytes)));
     client.on("close", () => database.destroy());
     database.on("data", (bytes: Buffer) => {
       if (answered === null) client.write(bytes);
-      else if (bytes.includes(READY)) {
-        answered();
-        answered = null;
-      }
+      last = Buffer.concat([last, bytes]).subarray(-READY.length - 1);
+      if (!endsAnswer(last)) return;
+      isIdle = true;
+      (answered ?? begin)?.();
+      begin = null;
     });
     database.on("close", () => {
       sessions.delete(say);
+      begin?.();
+      answered?.();
       client.destroy();
     });
   });
