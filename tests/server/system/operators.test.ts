@@ -20,16 +20,16 @@ const PAGES = [
   { host: "localhost.evil.example:8000" },
 ];
 
-describe("a page of another origin, on its visitor's own machine,", () => {
+describe("a page of another origin, on its visitor's own machine,", async () => {
+  const url = await serveManifest(manifest);
+
   it.each(PAGES)("reads no metrics: %j", async (headers) => {
-    const url = await serveManifest(manifest);
     const reply = await sendRequest(url, "/metrics", { headers });
     expect([reply.status, reply.headers["access-control-allow-origin"]]).toEqual([403, undefined]);
     expect(reply.text).toMatch(/^\{"detail":"The header (Host|Origin) names no loopback address\./);
   });
 
   it.each(PAGES)("reads no names in /health, and no time of the server: %j", async (headers) => {
-    const url = await serveManifest(manifest);
     await sendRequest(url, "/v1/shop/paid", { key: KEYS.tier2 });
     const health = await sendRequest(url, "/health", { headers });
     expect(Object.keys(JSON.parse(health.text) as object)).toEqual([
