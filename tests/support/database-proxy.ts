@@ -87,7 +87,10 @@ export async function proxyThatSays(url: string) {
       database.write(bytes);
     };
     sessions.add(say);
-    client.on("data", (bytes: Buffer) => void (answered === null ? send(bytes) : held.push(bytes)));
+    client.on("data", (bytes: Buffer) => {
+      if (answered === null) send(bytes);
+      else held.push(bytes);
+    });
     client.on("close", () => database.destroy());
     database.on("data", (bytes: Buffer) => {
       if (answered === null) client.write(bytes);
