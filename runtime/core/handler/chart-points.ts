@@ -38,7 +38,11 @@ export async function chartPoints(
   lookup: EndpointLookup,
 ): Promise<Result<ChartPoints> | null> {
   const request = rowsRequest(exchange, lookup);
-  if (isHttpError(request)) return request;
+  return isHttpError(request) ? request : pointsOfChart(exchange, request);
+}
+
+/** The points of a chart, as the caller may read them. Null when the client has disconnected. */
+export function pointsOfChart(exchange: Exchange, request: RowsRequest): Promise<Result<ChartPoints> | null> {
   return askRows(exchange, request, () => readQuestion(exchange, request));
 }
 

@@ -3,6 +3,8 @@ import { isHttpError } from "../../core/model/errors.js";
 import { withoutPreamble } from "../../core/model/endpoint-title.js";
 import type { ServedEndpoint } from "../../core/model/served-endpoint.js";
 import { linesOf, type ReadRow, rowOf } from "../../core/response/read-rows.js";
+import type { RowsRequest } from "../../core/handler/ask-rows.js";
+import { pointsOfChart } from "../../core/handler/chart-points.js";
 import { columnValues } from "../../core/handler/list-values.js";
 import {
   type CatalogueBody,
@@ -13,7 +15,7 @@ import {
 import type { Found } from "../../pages/search.js";
 import { describedEndpoint, type ToolRequest } from "./describe.js";
 import { groupsRequest } from "./groups.js";
-import { failureText, fittingLines, pageOf } from "./page.js";
+import { failureText, fittingLines, fittingTexts, pageOf } from "./page.js";
 import { fieldsOf, queryForTool, type QueryReply, withoutRows } from "./query.js";
 import {
   argumentProblem,
@@ -39,6 +41,8 @@ export async function callTool(tool: ToolRequest, name: string, given: unknown):
   switch (name) {
     case "list_values":
       return listValues(tool, endpoint, args);
+    case "chart_endpoint":
+      return chartEndpoint(tool, endpoint, args);
     case "query_endpoint":
       return queryEndpoint(tool, endpoint, args);
     case "query_metrics":
@@ -176,19 +180,37 @@ async function listValues(
   endpoint: CatalogueEndpoint,
   { column = "", prefix, limit = DEFAULT_ROWS, parameters = {} }: Arguments,
 ): Promise<CallToolResult> {
-  const fields = fieldsOf({ ...parameters, column, limit, ...(prefix !== undefined && { prefix }) });
-  const { path } = endpoint;
-  const request = {
-    endpoint: servedAt(tool, path),
-    path,
-    fields,
-    isPrivate: tool.isPrivate,
-    requestPath: null,
-  };
-  const found = await columnValues(tool.exchange, request);
+  const fields = { ...parameters, column, limit, ...(prefix !== undefined && { prefix }) };
+  const found = await columnValues(tool.exchange, rowsRequest(tool, endpoint, fields));
   if (found === null || isHttpError(found)) return failure(failureText(withoutRows(found), endpoint));
   return success(found);
 }
+
+async function chartEndpoint(
+  tool: ToolRequest,
+  endpoint: CatalogueEndpoint,
+  { x = "", y = [], by = [], grain, parameters = {} }: Arguments,
+): Promise<CallToolResult> {
+  const fields = { ...parameters, x, y, ...(by.length > 0 && { by }), ...(grain !== undefined && { grain }) };
+  const found = await pointsOfChart(tool.exchange, rowsRequest(tool, endpoint, fields));
+  if (found === null || isHttpError(found)) return failure(failureText(withoutRows(found), endpoint));
+  const fitting = fittingTexts(found.points.map((point) => JSON.stringify(point)));
+  const points = found.points.slice(0, fitting.length);
+  return success({ points, more: found.more || points.length < found.points.length });
+}
+
+/** A question about the rows of an endpoint, with the fields of a query string. */
+const rowsRequest = (
+  tool: ToolRequest,
+  { path }: CatalogueEndpoint,
+  fields: ToolParameters,
+): RowsRequest => ({
+  endpoint: servedAt(tool, path),
+  path,
+  fields: fieldsOf(fields),
+  isPrivate: tool.isPrivate,
+  requestPath: null,
+});
 
 async function summarizeEndpoint(
   tool: ToolRequest,

@@ -46,12 +46,12 @@ export function failureText({ status, body }: QueryReply, endpoint: CatalogueEnd
 
 /** As many rows as a model should get. */
 export function fittingLines(body: string, limit: number): readonly string[] {
-  const fitting: string[] = [];
+  return fittingTexts(linesOf(body).slice(0, limit));
+}
+
+/** The first of them, as many as a model should get. */
+export function fittingTexts(texts: readonly string[]): readonly string[] {
   let characters = 0;
-  for (const line of linesOf(body).slice(0, limit)) {
-    characters += line.length;
-    if (characters > MAX_CHARACTERS) break;
-    fitting.push(line);
-  }
-  return fitting;
+  const end = texts.findIndex((text) => (characters += text.length) > MAX_CHARACTERS);
+  return end < 0 ? texts : texts.slice(0, end);
 }

@@ -23,7 +23,7 @@ const TEXTS: Readonly<Record<PromptName, (argument: string) => string>> = {
 
 1. search_endpoints with words of the question; describe_endpoint of the best ones.
 2. list_values of each column that you filter by: use values that exist, in their letter case.
-3. Where the endpoint has an \`aggregate\`, sum and count with query_metrics instead of adding rows up. Else query_endpoint, filtered and sorted.
+3. Where the endpoint has an \`aggregate\`, sum and count with query_metrics instead of adding rows up; where it has none, chart_endpoint adds columns up by a column or a period. Else query_endpoint, filtered and sorted.
 4. Name the path, the filters and the age of the data (data_as_of) beside the answer. Where no endpoint has the data, say so.`,
   explore_endpoint: (path) => `Say in a few sentences what ${path} holds.
 

@@ -1,4 +1,5 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import { GRAINS } from "../../core/model/aggregate.js";
 import { FILTER_OPERATORS, operatorOf } from "../../core/model/operators.js";
 import {
   described,
@@ -153,6 +154,30 @@ export const TOOLS = [
     ROWS,
   ),
   tool(
+    "chart_endpoint",
+    "Add up columns of one endpoint at each value of another, over the rows of all pages: the points of a chart. " +
+      `A time in its order, else the largest first; at most ${String(MAX_CHARACTERS)} characters a call.`,
+    record(
+      {
+        path,
+        x: described("The column along the axis.", text),
+        y: described("Columns of numbers that are added up.", { ...texts, minItems: 1 }),
+      },
+      {
+        by: described("Columns whose values divide each point.", texts),
+        grain: described("Period of a time `x`. Default: each of its values.", oneOf(GRAINS)),
+        parameters: described("Filters of the endpoint, as query_endpoint takes them.", parameters),
+      },
+    ),
+    openRecord({
+      points: described(
+        "In the order of `y` and `by`; count: values that are not null, by which a sum becomes an average.",
+        listOf(openRecord({ x: {}, by: listOf({}), sum: listOf({}), count: listOf({}) })),
+      ),
+      more: described("Whether there are others: choose a coarser grain, or filter.", flag),
+    }),
+  ),
+  tool(
     "summarize_endpoint",
     "Count the rows of one endpoint on all pages and find the first and last value of its dates, without reading the rows.",
     record({ path }, { parameters }),
@@ -164,6 +189,10 @@ export const TOOLS = [
 export interface Arguments {
   readonly path: string;
   readonly column?: string;
+  readonly x?: string;
+  readonly y?: readonly string[];
+  readonly by?: readonly string[];
+  readonly grain?: string;
   readonly prefix?: string;
   readonly query?: string;
   readonly category?: string;

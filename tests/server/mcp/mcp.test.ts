@@ -87,6 +87,7 @@ describe("an MCP client", () => {
       "list_values",
       "query_endpoint",
       "query_metrics",
+      "chart_endpoint",
       "summarize_endpoint",
     ]);
     for (const { inputSchema, outputSchema, annotations } of tools)
@@ -236,7 +237,7 @@ describe("an MCP client", () => {
     [
       "drop_table",
       {},
-      "Unknown tool. There are: list_categories, search_endpoints, describe_endpoint, list_values, query_endpoint, query_metrics, summarize_endpoint.",
+      "Unknown tool. There are: list_categories, search_endpoints, describe_endpoint, list_values, query_endpoint, query_metrics, chart_endpoint, summarize_endpoint.",
     ],
   ])("gets a message for wrong arguments of %s: %j", async (name, args, text) => {
     expect(await call(client, name, args)).toEqual({ text, isError: true });

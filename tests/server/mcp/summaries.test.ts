@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { byEngine, ownTables } from "../../support/engines.js";
 import { manifestOf } from "../../support/manifest.js";
 import { serveManifest } from "../../support/service.js";
@@ -62,7 +62,7 @@ const API_KEYS = JSON.stringify({ sk_live_acme: { tier: "tier1", org: "acme" } }
 const url = await serveManifest(manifest, { API_KEYS });
 
 /** The text and the data of an answer, and how many requests are left in the caller's window. */
-async function call(name: string, path: string, parameters: object = {}) {
+async function call(name: string, path: string, parameters: object = {}, more: object = {}) {
   const response = await fetch(`${url}/mcp`, {
     method: "POST",
     headers: {
@@ -76,7 +76,7 @@ async function call(name: string, path: string, parameters: object = {}) {
       method: "tools/call",
       params: {
         name,
-        arguments: { path: `/v1/shop/${path}`, ...(name !== "describe_endpoint" && { parameters }) },
+        arguments: { path: `/v1/shop/${path}`, ...(name !== "describe_endpoint" && { parameters }), ...more },
       },
     }),
   });
@@ -152,4 +152,48 @@ it("queries by column filters, lists included", async () => {
   expect((await query({ "id[gt]": "soon" })).text).toBe(
     `HTTP 400: {"detail":"Parameter 'id[gt]' must be an integer."}`,
   );
+});
+
+/** What `GET /v1/system/chart` answers; a refusal as the tool's text. */
+async function pointsByHttp(path: string, query: string): Promise<unknown> {
+  const address = `${url}/v1/system/chart?path=/v1/shop/${path}&${query}`;
+  const response = await fetch(address, { headers: { "x-api-key": "sk_live_acme" } });
+  const text = await response.text();
+  return response.ok ? JSON.parse(text) : `HTTP ${String(response.status)}: ${text}`;
+}
+
+describe("the points of a chart", () => {
+  const points = (path: string, more: object, parameters: object = {}) =>
+    call("chart_endpoint", path, parameters, more);
+
+  it.each([
+    ["payments", { x: "org", y: ["id"] }, {}, "x=org&y=id"],
+    ["payments", { x: "day", grain: "year", y: ["id"], by: ["org"] }, {}, "x=day&grain=year&y=id&by=org"],
+    [
+      "payments",
+      { x: "org", y: ["id"] },
+      { "id[lte]": 10, "org[in]": ["acme"] },
+      "x=org&y=id&id[lte]=10&org[in]=acme",
+    ],
+    ["own", { x: "org", y: ["id"] }, {}, "x=org&y=id"],
+    ["filtered", { x: "org", y: ["id"] }, {}, "x=org&y=id"],
+    ["payments", { x: "none", y: ["id"] }, {}, "x=none&y=id"],
+    ["payments", { x: "org", y: ["candidate"] }, {}, "x=org&y=candidate"],
+  ])("of %s by %o are those of GET /v1/system/chart", async (path, more, parameters, query) => {
+    const expected = await pointsByHttp(path, query);
+    const { data, text } = await points(path, more, parameters);
+    expect(typeof expected === "string" ? text : data).toEqual(expected);
+  });
+
+  it("are as many as a model should get, the largest first", async () => {
+    const { data, text } = await points("payments", { x: "id", y: ["id"] });
+    const { points: found, more } = data as { points: { x: number; sum: unknown[] }[]; more: boolean };
+    expect(more).toBe(true);
+    expect(found.slice(0, 2).map(({ x, sum }) => [x, String(sum[0])])).toEqual([
+      [3000, "3000"],
+      [2999, "2999"],
+    ]);
+    expect(text.length).toBeLessThan(22_000);
+    expect(text.length).toBeGreaterThan(15_000);
+  });
 });
