@@ -45,8 +45,7 @@ function formView(shown: PageContext, stage: Stage & { kind: "form" }, state: Fo
   const { code, title, form, reason } = stage.requirement;
   const fields = fieldsOf(form);
   const content = html`${heading(shown, title)} ${errorSummary(fields, state)} ${moreNeeded(shown, reason)}
-    ${movement(shown, "Open until")}
-    <h2>About you</h2>
+    ${amounts(shown)}
     <p>${shown.intent.provider} must check your identity before it can move the money.</p>
     <p>
       What you enter goes to ${shown.intent.provider} alone. It is not stored here, and ${shown.projectName}
@@ -58,7 +57,7 @@ function formView(shown: PageContext, stage: Stage & { kind: "form" }, state: Fo
       ${fieldViews(fields, state)}
       <button>Continue</button>
     </form>
-    ${LEAVE}`;
+    ${yourPayment(shown, "Open until")} ${LEAVE}`;
   return { title: state.errors.size > 0 ? `Error: ${title}` : title, content };
 }
 
@@ -66,14 +65,14 @@ function elsewhereView(
   shown: PageContext,
   { requirement: { title, url, reason } }: Stage & { kind: "elsewhere" },
 ): PageView {
-  const content = html`${heading(shown, title)} ${moreNeeded(shown, reason)} ${movement(shown, "Open until")}
+  const content = html`${heading(shown, title)} ${moreNeeded(shown, reason)} ${amounts(shown)}
     <p>
       ${shown.intent.provider} must check your identity before it can move the money. It does so on a page of
       its own, and what you enter there stays with it.
     </p>
     ${elsewhere(shown.url, url)}
     <p class="live" role="status">Waiting for the result. This page refreshes automatically.</p>
-    ${LEAVE}`;
+    ${yourPayment(shown, "Open until")} ${LEAVE}`;
   return { title, content };
 }
 
@@ -154,8 +153,7 @@ function payView(shown: PageContext, { transaction }: Stage & { kind: "pay" }): 
   const content = html`${heading(shown, title)}
     ${transaction.instructions.map((instruction, at) => instructionView(shown.url, instruction, at))}
     <p id="copied" class="hint" role="status"></p>
-    <h2>Your payment</h2>
-    ${movement(shown, "Pay by")}
+    ${yourPayment(shown, "Pay by")}
     <p class="live" role="status">
       Waiting for your money to arrive and settle. This page refreshes automatically.
     </p>
@@ -219,6 +217,23 @@ const LEAVE = html`<form method="get">
 
 function named({ code, ticker, blockchain }: Currency): string {
   return blockchain === null ? code : `${ticker} on ${blockchain.name}`;
+}
+
+/** What a payment is about, in a line above what is to be done: on a phone that stands in the first screen. */
+function amounts({ intent, currencies }: PageContext): Html {
+  const [src, dest] = [intent.src, intent.dest].map((side) => named(currencies.get(side.currencyCode)));
+  const { price } = intent;
+  const about = price?.hasIndicativePrice ? "about " : "";
+  const received = price === null ? "" : `${about}${formatAmount(price.destAmount)} `;
+  return html`<p>
+    You pay ${formatAmount(intent.srcAmount)} ${src ?? ""} and receive ${received}${dest ?? ""}.
+  </p>`;
+}
+
+/** The whole of it, below what is to be done. */
+function yourPayment(shown: PageContext, deadline: string): Html {
+  return html`<h2>Your payment</h2>
+    ${movement(shown, deadline)}`;
 }
 
 /** What is to be paid, for what, by which provider, and until when where something is to be done. */

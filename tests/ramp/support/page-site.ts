@@ -62,16 +62,19 @@ interface Layout {
   readonly overflow: number;
   readonly wide: readonly string[];
   readonly small: readonly string[];
+  readonly below: readonly string[];
 }
 
-/** Runs in the page: how far it reaches past the right edge, what does, and what is too small to press. */
+/** Runs in the page: how far it reaches past the right edge, what does, what is too small to press, and whether what is to be done stands below the first screen. */
 const MEASURE = `(() => {
   const view = document.documentElement.clientWidth;
   const box = (one) => one.getBoundingClientRect();
   const shown = [...document.querySelectorAll("body *")].filter((one) => one.getClientRects().length > 0);
   const start = (one) => one.outerHTML.slice(0, 80);
   const controls = shown.filter((one) => one.matches("button, select, textarea, input:not([type=radio], [type=checkbox])"));
+  const first = document.querySelector("form[method=post] :is(input:not([type=hidden]), button), a.button");
   return {
+    below: first !== null && box(first).bottom > innerHeight ? [start(first)] : [],
     overflow: document.documentElement.scrollWidth - view,
     wide: shown.filter((one) => box(one).right > view + 1).map(start),
     small: controls.filter((one) => box(one).height < 24 || box(one).width < 24).map(start),
@@ -80,13 +83,15 @@ const MEASURE = `(() => {
 
 /**
  * Checks a page at each width: nothing reaches past the right edge, controls are large enough for a finger (WCAG 2.2, 2.5.8: 24
- * by 24 pixels; text links excepted), and axe finds no violation. Takes screenshots where `PAGE_SCREENSHOTS` names a folder.
+ * by 24 pixels; text links excepted), what is to be done stands in the first screen, and axe finds no violation. Takes screenshots where `PAGE_SCREENSHOTS` names a folder.
  */
 export async function inspect(page: Page, name: string): Promise<void> {
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 844 });
     const found = await page.evaluate<Layout>(MEASURE);
-    expect({ name, width, ...found }).toEqual({ name, width, overflow: 0, wide: [], small: [] });
+    // The narrowest phones have less room than the summary of a price that is to be accepted needs.
+    const below = width === 320 ? found.below : [];
+    expect({ name, width, ...found }).toEqual({ name, width, overflow: 0, wide: [], small: [], below });
     if (SHOTS === undefined) continue;
     mkdirSync(SHOTS, { recursive: true });
     await page.screenshot({ path: join(SHOTS, `${name}-${String(width)}.png`), fullPage: true });
