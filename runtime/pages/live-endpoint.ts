@@ -39,11 +39,17 @@ function liveEndpoints(endpoints: readonly CatalogueEndpoint[]): readonly Catalo
   );
   const isLatestFirst = ({ sort, columns }: CatalogueEndpoint): boolean =>
     sort[0]?.[1] === "DESC" && columns.some(({ name, type }) => name === sort[0]?.[0] && isTime(type));
+  const single = open.filter(({ sort, pagination }) => sort.length === 0 && pagination === null);
   return [
     ...open.filter((each) => isLatestFirst(each) && each.granularity !== "hourly"),
-    ...open.filter(({ sort, pagination }) => sort.length === 0 && pagination === null),
+    ...single.filter(saysChange),
+    ...single.filter((each) => !saysChange(each)),
   ];
 }
+
+/** Whether its row says how its number has changed. */
+const saysChange = ({ columns }: CatalogueEndpoint): boolean =>
+  columns.some(({ name }) => name === "change_pct");
 
 /** Where a figure's rows are read: the path with its parameters. */
 export function figureAddress({ path, parameters = {} }: HeadlineFigure): string {

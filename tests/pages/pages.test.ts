@@ -268,12 +268,14 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
       const { page, problems } = await visit(browser.context, large, "/redoc");
       const shown = () => page.locator("[data-section-id*='/operation/'] h2").allTextContents();
       await page.locator("#redoc h1").first().waitFor();
-      expect(await shown()).toHaveLength(15);
-      await page.locator(".parts select").selectOption({ label: "many, 4: metric_45 to metric_49 (5)" });
+      expect(await shown()).toHaveLength(10);
+      await page.locator(".parts select").selectOption({ label: "many, 5: metric_40 to metric_49 (10)" });
       await page.waitForURL(/\?part=many/);
       await page.locator("[data-section-id*='/operation/'] h2").first().waitFor();
       expect((await shown()).map((text) => text.trim())).toEqual(
-        [45, 46, 47, 48, 49].map((n) => expect.stringContaining(`Metric ${String(n)}`) as string),
+        Array.from({ length: 10 }, (_, i) => 40 + i).map(
+          (n) => expect.stringContaining(`Metric ${String(n)}`) as string,
+        ),
       );
       await expectAccessible(page);
       const link = "/redoc#tag/others/operation/get_others_metric_69";

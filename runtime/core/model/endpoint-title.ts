@@ -16,7 +16,7 @@ export function endpointTitle(endpoint: Titled): string {
   const { title, resource, granularity, window } = endpoint;
   if (title !== undefined) return title.replace(/\s+/g, " ").trim();
   const name = wordsOf(resource);
-  const grain = GRAINS[granularity ?? ""];
+  const grain = grainOf(granularity);
   const isSaid = grain === undefined || name.includes(grain) || name.includes(granularity ?? "");
   const by = name.some((word) => /^(per|by)$/.test(word)) ? "and" : "per";
   const [first = "", second = ""] = [grain === undefined ? granularity : null, window].map((period) =>
@@ -29,8 +29,7 @@ export function endpointTitle(endpoint: Titled): string {
     first.endsWith(second) || window === granularity ? "" : second,
     ...(unit === null || name.includes(unit) ? [] : [unit]),
   ];
-  const text = parts.filter((part) => part !== "").join(", ");
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return capitalized(parts.filter((part) => part !== "").join(", "));
 }
 
 const GRAINS: Readonly<Record<string, string | undefined>> = {
@@ -42,6 +41,30 @@ const GRAINS: Readonly<Record<string, string | undefined>> = {
   yearly: "year",
 };
 
+/** The period of a granularity, such as `day` of `daily`. */
+function grainOf(granularity: string | null): string | undefined {
+  return GRAINS[granularity ?? ""];
+}
+
+/** The periods of granularities, the shortest first. */
+export function grainsOf(granularities: readonly (string | null)[]): readonly string[] {
+  return Object.entries(GRAINS).flatMap(([name, grain]) =>
+    granularities.includes(name) ? (grain ?? []) : [],
+  );
+}
+
+/** A name in words, such as `volume USD` of `volume_usd`. */
+export function inWords(name: string): string {
+  return wordsOf(name).join(" ");
+}
+
+/** The same as a title. */
+export function titleInWords(name: string): string {
+  return capitalized(inWords(name));
+}
+
+export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** Short forms in names, in full. */
 const IN_FULL: Readonly<Record<string, string>> = {
   ...{ avg: "average", cnt: "count", cum: "cumulative", max: "maximum", min: "minimum", num: "number" },
@@ -52,7 +75,7 @@ const IN_FULL: Readonly<Record<string, string>> = {
 const CAPITALS =
   /^(api|apr|apy|btc|cpu|dao|dex|eth|eur|gbp|chf|jpy|gdp|http|id|ip|kpi|nft|sql|tvl|url|usd|utc|vat)$/;
 
-/** Words of a segment of a path: `last_7d` is the last 7 days. */
+/** Words of a segment of a path, or of another name: `last_7d` is the last 7 days. */
 function wordsOf(segment: string): readonly string[] {
   return segment
     .split(/[_.-]+/)
@@ -97,5 +120,5 @@ const PREAMBLE =
 /** A description without such a beginning. */
 export function withoutPreamble(description: string): string {
   const rest = description.replace(PREAMBLE, "");
-  return rest === description || rest === "" ? description : rest.charAt(0).toUpperCase() + rest.slice(1);
+  return rest === description || rest === "" ? description : capitalized(rest);
 }

@@ -296,12 +296,12 @@ function limitsOf({ headers }: Response): Limits | null {
   return limit && remaining ? { limit: Number(limit), remaining: Number(remaining) } : null;
 }
 
-/** What changed for consumers; nothing where it cannot be read, since the page works without it. */
 /** The document of the page's own figures. */
 export async function fetchFiguresText(): Promise<string> {
   return (await send("/explore/figures.json")).text();
 }
 
+/** What changed for consumers; nothing where it cannot be read, since the page works without it. */
 export async function fetchChangelog(): Promise<Changelog> {
   try {
     return parseChangelog(await (await send("/v1/system/changelog")).text()) ?? NO_CHANGELOG;

@@ -98,6 +98,11 @@ export function namesOf(roles: ReadonlyMap<string, ColumnRole>, role: ColumnRole
 const APART = /(^|_)(unit|metric|measure|indicator|currency|window|range|timeframe)$/i;
 const GENERIC = /^(label|name|category|type|series|group|segment|source)$/i;
 
+/** Whether a text names one thing, as an id or an address does. */
+export function isIdentifierText(name: string): boolean {
+  return IDENTIFIER_TEXT.test(name);
+}
+
 /** Whether rows of different values of a category must not be added up. */
 export function isApart(name: string): boolean {
   return APART.test(name);
@@ -142,7 +147,7 @@ export function splitRank(name: string, x: string, rows: readonly ShownRow[]): n
     (hasDuplicates(rows, [x, name]) ? 0 : 3) +
     (GENERIC.test(name) ? 1 : 0) +
     (values <= 9 ? 2 : values <= MAX_CATEGORIES ? 1 : values > 200 ? -3 : 0) +
-    (IDENTIFIER_TEXT.test(name) ? -4 : 0) +
+    (isIdentifierText(name) ? -4 : 0) +
     (isMostlyNull(name, rows) ? -2 : 0)
   );
 }
@@ -155,7 +160,7 @@ export function axisRank(name: string, rows: readonly ShownRow[]): number {
     (GENERIC.test(name) ? 1 : 0) +
     (values <= 25 ? 2 : 0) +
     (values <= 9 ? 1 : 0) +
-    (IDENTIFIER_TEXT.test(name) ? -2 : 0) +
+    (isIdentifierText(name) ? -2 : 0) +
     (isMostlyNull(name, rows) ? -5 : 0) +
     (isApart(name) ? -5 : 0)
   );

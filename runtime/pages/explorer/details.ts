@@ -16,7 +16,7 @@ import type { Language, LANGUAGES, sampleOf } from "./code-samples.js";
 import { button, type Child, copyable, el, toggle } from "./dom.js";
 import { requiredValues } from "./required.js";
 import { markField, parameterForm } from "./parameter-form.js";
-import { filterChips, filtersInWords, rowsOf } from "./filters.js";
+import { filterChips, filtersInWords, hasRequired, rowsOf } from "./filters.js";
 import { groupingChips } from "./grouping.js";
 import { lineageGraph } from "./lineage.js";
 import { columnsTable, facts, measuresTable, overview, parametersTable } from "./overview.js";
@@ -113,10 +113,7 @@ export class EndpointDetails {
   }
 
   #runWhenComplete(): void {
-    const { require_any_of } = this.#endpoint;
-    const given = Object.keys(this.#state.parameters);
-    const isGiven = (name: string) => given.some((each) => each === name || each.startsWith(`${name}[`));
-    if (require_any_of.length === 0 || require_any_of.some(isGiven)) return void this.run();
+    if (hasRequired(this.#endpoint, this.#state.parameters)) return void this.run();
     this.#running?.abort();
     this.#result = null;
     this.#rows.replaceChildren(requiredValues(this.#request, (parameters) => this.#change({ parameters })));

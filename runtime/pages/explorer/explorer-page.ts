@@ -52,11 +52,13 @@ const showKeysOf = ({ showKeys }: typeof Keys): void => {
   if (document.querySelector("dialog[open]") === null) showKeys();
 };
 
-/** Another endpoint or request adds an entry to the browser's history; typing and filters replace the current one. */
+/** Another endpoint, request or category adds an entry to the browser's history; typing and filters of the list replace the current one. */
 function change(changes: Partial<State>): void {
   const before = state;
   state = { ...state, ...changes };
-  const isStep = state.endpoint !== before.endpoint || state.parameters !== before.parameters;
+  const isStep = (["endpoint", "parameters", "category"] as const).some(
+    (name) => state[name] !== before[name],
+  );
   history[isStep ? "pushState" : "replaceState"](null, "", writeState(state));
   whenLoaded(() => {
     render(state);

@@ -1,5 +1,6 @@
 /** Live numbers of the first page. */
 import type { CatalogueEndpoint } from "../catalogue-body.js";
+import { inWords } from "../../core/model/endpoint-title.js";
 import { unitOf } from "./chart-units.js";
 import { el, svg } from "./dom.js";
 import type { LiveFigure } from "./live-figure.js";
@@ -26,14 +27,17 @@ export function headlineView(figures: readonly LiveFigure[], change: Change): HT
   );
 }
 
-/** The change from the row before, such as `+2.1% on 2026-06-29`; empty where there is none. */
-function changeOf({ series, before }: LiveFigure): string {
+/** The change from the row before, such as `+2.1% on 2026-06-29`, or the one that the row says; empty where there is none. */
+function changeOf({ series, before, change }: LiveFigure): string {
   const [last, value] = series.slice(-2);
-  if (last === undefined || value === undefined || last === 0 || before === "") return "";
-  const share = (value - last) / Math.abs(last);
-  const style = { style: "percent", maximumFractionDigits: 1, signDisplay: "exceptZero" } as const;
-  return `${share.toLocaleString("en", style)} on ${before.slice(0, 10)}`;
+  const isSeries = last !== undefined && value !== undefined;
+  if (!isSeries && change !== null) return `${percent(change / 100)} on the period before`;
+  if (!isSeries || last === 0 || before === "") return "";
+  return `${percent((value - last) / Math.abs(last))} on ${before.slice(0, 10)}`;
 }
+
+const percent = (share: number): string =>
+  share.toLocaleString("en", { style: "percent", maximumFractionDigits: 1, signDisplay: "exceptZero" });
 
 function linkTo({ path, title }: CatalogueEndpoint, change: Change): HTMLElement {
   const open = (event: MouseEvent): void => {
@@ -59,11 +63,11 @@ export function figureView(figure: LiveFigure, change: Change): readonly HTMLEle
   const { endpoint, column, at, series } = figure;
   const link = linkTo(endpoint, change);
   const number = numberOf(figure);
-  const day = at.slice(0, 10);
-  const what = `${column.replaceAll("_", " ")}${day === "" ? "" : `, ${day}`}`;
+  // A column `value` is what the endpoint is named for.
+  const what = [column === "value" ? "" : inWords(column), at.slice(0, 10)].filter((text) => text !== "");
   const line =
     series.length > 2 ? [sparkline(series, `${column}: the last ${String(series.length)} rows`)] : [];
-  return [el("div", number, ...line), el("p", what, " · ", link)];
+  return [el("div", number, ...line), el("p", what.join(", "), what.length > 0 && " · ", link)];
 }
 
 const [WIDTH, HEIGHT] = [120, 32];

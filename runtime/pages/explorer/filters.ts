@@ -101,6 +101,13 @@ export function withoutColumn(request: ApiRequest, column: string): Parameters {
   return without(request.parameters, (name) => names.has(name));
 }
 
+/** Whether the parameters have one of the filters that the endpoint requires. */
+export function hasRequired({ require_any_of }: CatalogueEndpoint, parameters: Parameters): boolean {
+  const given = Object.keys(parameters);
+  const isGiven = (name: string) => given.some((each) => each === name || each.startsWith(`${name}[`));
+  return require_any_of.length === 0 || require_any_of.some(isGiven);
+}
+
 /** Parameters that select no rows: what is shown of them, and in which order. */
 const NO_FILTER = /^(limit|offset|cursor|fields|sort_by|sort_direction|group_by|measures|metrics)$/;
 

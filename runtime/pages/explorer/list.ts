@@ -1,5 +1,5 @@
 import { type CatalogueBody, type CatalogueEndpoint, lockOf } from "../catalogue-body.js";
-import { withoutPreamble } from "../../core/model/endpoint-title.js";
+import { titleInWords, withoutPreamble } from "../../core/model/endpoint-title.js";
 import { groupedBy } from "../../core/model/grouped.js";
 import { TIER_NAMES, TIERS, type Tier } from "../../core/model/tier.js";
 import { Search } from "../search.js";
@@ -124,8 +124,11 @@ export class EndpointList {
       this.searchBox,
       el(
         "div.selects",
-        select("Category", [["", "All"], ...categories], category, (value) =>
-          this.#filter({ category: value }),
+        select(
+          "Category",
+          [["", "All"], ...categories.map((each) => [each, titleInWords(each)] as const)],
+          category,
+          (value) => this.#filter({ category: value }),
         ),
         select(
           "Tier",
@@ -156,7 +159,7 @@ export class EndpointList {
       endpoints.map((endpoint) => el("li", this.#row(endpoint)));
     if (this.#state.search !== "") return lines(listed);
     return [...groupedBy(listed, ({ category }) => category)].flatMap(([category, members]) => {
-      const head = this.#head(category, category, members, true);
+      const head = this.#head(category, titleInWords(category), members, true);
       if (!this.#isOpen(category, members, true)) return [head];
       const subjects = subjectsOf(members);
       if (subjects === null) return [head, ...lines(members)];

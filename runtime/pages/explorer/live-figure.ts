@@ -14,6 +14,8 @@ export interface LiveFigure {
   readonly at: string;
   /** Day or time of the row before it; empty where there is none. */
   readonly before: string;
+  /** In percent, as the row itself says it (`change_pct`); null where it does not. */
+  readonly change: number | null;
   /** From old to new; of one row empty. */
   readonly series: readonly number[];
 }
@@ -70,6 +72,7 @@ function figureOf(
     value: Number(first[column]),
     at: textAt(first),
     before: textAt(rows[1]),
+    change: typeof first["change_pct"] === "number" ? first["change_pct"] : null,
     series: isSeries
       ? rows
           .flatMap((row) => row[column] ?? [])

@@ -1,7 +1,7 @@
 import type { CatalogueEndpoint, CatalogueParameter } from "../catalogue-body.js";
 import { type ApiRequest, fetchValues, type Parameters, parametersOf, splitList, valuesOf } from "./api.js";
 import { type Child, count, el, prose } from "./dom.js";
-import { onlyFilters, operatorInWords, withoutColumn } from "./filters.js";
+import { hasRequired, onlyFilters, operatorInWords, withoutColumn } from "./filters.js";
 import { chosenByChips, hasRange, sortsOf } from "./grouping.js";
 import { NO_PARAMETERS } from "./overview.js";
 import { operatorOf } from "../../core/model/operators.js";
@@ -113,12 +113,17 @@ function parameterInput(request: ApiRequest, parameter: CatalogueParameter): HTM
   const kind = inputOf(parameter);
   const about = description === "" ? `${column} ${operatorOf(operator).text}.` : description;
   const required = require_any_of.length === 1 && require_any_of[0] === name;
-  return labelled(
+  const input = valueInput(request, parameter, kind);
+  const field = labelled(
     "parameter",
-    valueInput(request, parameter, kind),
+    input,
     kind === "commas" ? `${about} Separate values by commas.` : about,
     required && el("span.needed", " required"),
   );
+  // A bound need not be a value that exists.
+  const isValue = /^(=|IN|ILIKE)$/.test(operator);
+  if (isValue && input instanceof HTMLInputElement) field.append(suggestions(request, column, input));
+  return field;
 }
 
 /** An input with its label above and its description below. */
@@ -189,6 +194,8 @@ function suggestions(request: ApiRequest, column: string, input: HTMLInputElemen
   const list = el("datalist", { id });
   input.setAttribute("list", id);
   const others = onlyFilters(withoutColumn(request, column));
+  // Without a filter that is required the service lists no values.
+  if (!hasRequired(request.endpoint, others)) return list;
   const read = async (): Promise<void> => {
     const asked = { prefix: "", limit: SUGGESTED, others };
     const { values } = await fetchValues(request.endpoint, column, asked, new AbortController().signal);

@@ -62,10 +62,11 @@ export function resultView(
         "span.facts",
         // A chart has the rows of all pages.
         isPaged ? el("span.place", place) : whole === null ? "All pages" : count(whole, "row"),
-        took,
+        // What has no room is cut: the least important stands last.
+        until !== null && ` · data until ${until}`,
         asOf !== null && " · built ",
         asOf !== null && time(asOf),
-        until !== null && ` · data until ${until}`,
+        took,
       ),
       el("span.spring"),
       ...(isPaged ? pageButtons(position, actions) : []),

@@ -1,6 +1,8 @@
 /** The first page of the explorer: what the API holds, a call that answers, and the way to a key. */
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "../catalogue-body.js";
 import type { Tier } from "../../core/model/tier.js";
+import { titleInWords } from "../../core/model/endpoint-title.js";
+import { answersOf } from "./answers.js";
 import { BASE, readText, curlOf, sendRequest } from "./api.js";
 import { button, type Child, copyable, count, el, prose, time } from "./dom.js";
 import { liveEndpoint } from "../live-endpoint.js";
@@ -37,12 +39,11 @@ export class StartPage {
   constructor(body: CatalogueBody, actions: StartActions) {
     this.#body = body;
     this.#actions = actions;
-    const { description } = body.about;
-    this.#about = el("p.about-api", ...prose(description));
+    this.#about = el("p.about-api");
     this.element = el(
       "div.welcome",
       this.#heading,
-      description !== "" && this.#about,
+      this.#about,
       el("div.hero"),
       this.#status,
       this.#headline,
@@ -66,8 +67,10 @@ export class StartPage {
     const { title, endpoints } = this.#body;
     const { change, changes } = this.#actions;
     const isAll = found.length === endpoints.length;
-    this.#heading.textContent = category || (search ? `Found for “${search}”` : title);
-    for (const part of [this.#about, this.#headline]) part.toggleAttribute("hidden", !isAll);
+    this.#heading.textContent = titleInWords(category) || (search ? `Found for “${search}”` : title);
+    this.#about.replaceChildren(el("span", ...prose(this.#aboutOf(found, category, isAll))));
+    this.#about.toggleAttribute("hidden", this.#about.textContent === "");
+    this.#headline.toggleAttribute("hidden", !isAll);
     this.#status.textContent = `${count(found.length, "endpoint")}.`;
     this.element.classList.toggle("narrowed", !isAll);
     const parts: readonly Child[] = [
@@ -82,14 +85,25 @@ export class StartPage {
     this.#rest.replaceChildren(...parts.filter((part) => part !== null && part !== false));
   }
 
+  /** The API's text, or that of a category and what it answers. */
+  #aboutOf(found: readonly CatalogueEndpoint[], category: string, isAll: boolean): string {
+    if (isAll) return this.#body.about.description;
+    if (category === "" || found.length === 0) return "";
+    const own = this.#descriptionOf(category);
+    return [own, answersOf(found)].filter((text) => text !== "").join(" ");
+  }
+
+  #descriptionOf(category: string): string {
+    return this.#body.categories.find(({ name }) => name === category)?.description ?? "";
+  }
+
   #cards(found: readonly CatalogueEndpoint[]): HTMLElement {
     return el("ul.cards", ...[...categoriesOf(found).keys()].map((name) => this.#card(name, found)));
   }
 
   #card(name: string, found: readonly CatalogueEndpoint[]): HTMLElement {
     const endpoints = found.filter((endpoint) => endpoint.category === name);
-    const described = this.#body.categories.find((each) => each.name === name)?.description ?? "";
-    const about = described === "" ? resourcesOf(endpoints) : described;
+    const described = this.#descriptionOf(name);
     const lock = lockOfAll(endpoints, this.#body.tier);
     const built = latestBuild(endpoints);
     const figure = el("div.figure");
@@ -100,10 +114,11 @@ export class StartPage {
       el(
         "button",
         { type: "button", click: () => this.#actions.change({ category: name }) },
-        el("strong", name),
+        el("strong", titleInWords(name)),
         el("span", count(endpoints.length, "endpoint")),
       ),
-      el("p.about", ...prose(about)),
+      described !== "" && el("p.about", ...prose(described)),
+      el("p.about", answersOf(endpoints)),
       lock !== null && el("p", lock),
       built !== null && el("p.built", "Built ", time(built)),
       live !== null && figure,
@@ -144,15 +159,6 @@ export class StartPage {
       answer,
     ];
   }
-}
-
-/** Resources that a card names where the project describes no category. */
-const MAX_NAMED = 4;
-
-function resourcesOf(endpoints: readonly CatalogueEndpoint[]): string {
-  const names = [...new Set(endpoints.map(({ resource }) => resource.replaceAll("_", " ")))];
-  const more = names.length > MAX_NAMED ? " …" : "";
-  return names.slice(0, MAX_NAMED).join(", ") + more;
 }
 
 /** Why none of the endpoints may be called; null where one may. */

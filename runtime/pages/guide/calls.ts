@@ -16,8 +16,8 @@ import {
 import { code, paragraph, table } from "./parts.js";
 
 /** A link to an endpoint in the explorer. */
-const endpointLink = ({ path }: CatalogueEndpoint): HTMLElement =>
-  el("a", { href: `explore?endpoint=${encodeURIComponent(path)}` }, path);
+const endpointLink = ({ path, title }: CatalogueEndpoint): HTMLElement =>
+  el("a", { href: `explore?endpoint=${encodeURIComponent(path)}`, title: path }, title);
 
 export function firstCall({ plain }: Examples): readonly Child[] {
   const base = [paragraph("All addresses begin with"), copyable("Base address", BASE)];

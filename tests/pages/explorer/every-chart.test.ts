@@ -149,11 +149,14 @@ interface Compared {
 async function compared(page: Page, address: string, endpoint: Described): Promise<Compared> {
   const { search, where } = await filterOf(endpoint);
   await page.goto(`${address}/explore?view=chart&endpoint=${encodeURIComponent(endpoint.path)}${search}`);
-  // What stands there at the end: a picture, or why there is none. "Running" and "Loading" are notes too.
+  // What stands there at the end: a picture, why there is none, or a failure. "Running" and "Loading" are notes too.
   const image = page.locator(".answer .plot .image");
+  const failure = page.locator(".answer .problem");
   const none = page.locator(".answer .chart > .note").or(page.getByText("A chart needs rows with a number"));
-  await image.or(none).first().waitFor();
-  const label = await image.or(none).first().getAttribute("aria-label");
+  const end = image.or(none).or(failure).first();
+  await end.waitFor({ timeout: 180_000 });
+  if ((await failure.count()) > 0) return { kind: "none", wrong: [await failure.innerText()] };
+  const label = await end.getAttribute("aria-label");
   if (label === null) return { kind: "none", wrong: [] };
   const chart = saidChart(label);
   if (chart === null) return figuresCompared(label, endpoint, where);

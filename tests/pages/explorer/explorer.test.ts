@@ -30,7 +30,7 @@ describe.skipIf(!needs("chromium"))("/explore", () => {
     await search.fill("");
     await page.getByLabel("Tier").selectOption("tier2");
     await expect.poll(() => paths(page)).toEqual(["wages"]);
-    expect(await page.locator(".rows .category").allTextContents()).toEqual(["staff"]);
+    expect(await page.locator(".rows .category").allTextContents()).toEqual(["Staff"]);
     expect(new URL(page.url()).search).toBe("?tier=tier2");
     await page.getByLabel("Tier").selectOption("");
     // A card of the start panel says the same as the filter beside it.
@@ -111,7 +111,7 @@ describe.skipIf(!needs("chromium"))("/explore", () => {
     expect(await start.innerText()).toContain("Enter it above, and send it in the header X-API-Key.");
     await start.getByRole("button", { name: "shop" }).click();
     await expect.poll(() => start.innerText()).toContain(`curl '${url}/v1/shop/sales/daily?limit=5'`);
-    expect(await start.getByRole("heading", { level: 2 }).innerText()).toBe("shop");
+    expect(await start.getByRole("heading", { level: 2 }).innerText()).toBe("Shop");
     await expectAccessible(page);
     await start.getByRole("button", { name: "Show all endpoints" }).click();
     await page.getByRole("searchbox").fill("wages");

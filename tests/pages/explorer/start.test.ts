@@ -12,7 +12,7 @@ import { expectAccessible, visit } from "./page.js";
 const schema = await ownSchema(`
   CREATE TABLE @.sales AS SELECT date '2026-01-01' + i AS day, i AS order_id, i * 1000.5 AS amount
     FROM generate_series(0, 99) AS i;
-  CREATE TABLE @.stock AS SELECT 1234567 AS pieces, date '2026-02-01' AS as_of_date;
+  CREATE TABLE @.stock AS SELECT 1234567 AS pieces, 2.5 AS change_pct, date '2026-02-01' AS as_of_date;
   CREATE TABLE @.wages AS SELECT 'ann' AS name, 7 AS amount`);
 
 const LOGO = `data:image/svg+xml;base64,${Buffer.from(
@@ -43,7 +43,7 @@ const MANIFEST = manifestOf([
     name: "stock",
     schema,
     tags: ["production", "warehouse", "api:stock"],
-    columns: { pieces: "int", as_of_date: "date" },
+    columns: { pieces: "int", change_pct: "numeric", as_of_date: "date" },
   },
   {
     name: "wages",
@@ -82,7 +82,7 @@ describe.skipIf(!needs("chromium"))("the first page of /explore", () => {
     const { page, problems } = await open();
     await card(page, "shop").locator("svg").waitFor();
     expect(await wordsOf(page, "shop")).toEqual([
-      ...["shop", "1 endpoint", "Tills, by day.", "Built 2 hours ago"],
+      ...["Shop", "1 endpoint", "Tills, by day.", "Sales per day", "Built 2 hours ago"],
       ...["99K", "amount, 2026-04-10 · Sales per day"],
     ]);
     expect(await card(page, "shop").locator(".number").getAttribute("title")).toBe("99,049.5");
@@ -90,10 +90,14 @@ describe.skipIf(!needs("chromium"))("the first page of /explore", () => {
     expect(points?.split(" ")).toHaveLength(60);
     await card(page, "warehouse").getByText("1.2M").waitFor();
     expect(await wordsOf(page, "warehouse")).toEqual([
-      ...["warehouse", "1 endpoint", "stock", "1.2M", "pieces, 2026-02-01 · Stock"],
+      ...["Warehouse", "1 endpoint", "Stock", "1.2M", "pieces, 2026-02-01 · Stock"],
     ]);
-    expect(await wordsOf(page, "staff")).toEqual(["staff", "1 endpoint", "wages", "Needs Premium."]);
+    expect(await wordsOf(page, "staff")).toEqual(["Staff", "1 endpoint", "Wages by name", "Needs Premium."]);
     await expectAccessible(page);
+    await card(page, "shop").getByRole("button").click();
+    await page.getByRole("heading", { name: "Shop", level: 2 }).waitFor();
+    expect(await page.locator(".about-api").innerText()).toBe("Tills, by day. Sales per day");
+    await page.goBack();
     await card(page, "shop").getByRole("link").click();
     await page.locator(".rowsview").waitFor();
     expect(problems).toEqual([]);
@@ -112,7 +116,7 @@ describe.skipIf(!needs("chromium"))("the first page of /explore", () => {
     await page.locator(".headline svg").waitFor();
     expect(await words(page)).toEqual([
       ["Sales per day", "30K", "2026-01-31 · +3.4% on 2026-01-30"],
-      ["Stock", "1.2M", "2026-02-01"],
+      ["Stock", "1.2M", "2026-02-01 · +2.5% on the period before"],
     ]);
     await page.getByRole("searchbox").fill("wages");
     expect(await page.locator(".headline").isVisible()).toBe(false);
@@ -120,7 +124,7 @@ describe.skipIf(!needs("chromium"))("the first page of /explore", () => {
     await unchosen.locator(".headline svg").waitFor();
     expect(await words(unchosen)).toEqual([
       ["Sales per day", "99K", "2026-04-10 · +1% on 2026-04-09"],
-      ["Stock", "1.2M", "2026-02-01"],
+      ["Stock", "1.2M", "2026-02-01 · +2.5% on the period before"],
     ]);
     await expectAccessible(unchosen);
     await unchosen.locator(".headline a").first().click();

@@ -45,7 +45,7 @@ describe.skipIf(!needs("chromium"))("/explore in trouble", () => {
     await third.locator(".rowsview").getByText("Rome").waitFor();
     expect(await third.getByLabel("toString", { exact: true }).inputValue()).toBe("");
     const { page: start } = await open("/explore");
-    expect(await start.locator(".cards").innerText()).toMatch(/^constructor\n1 endpoint\n/);
+    expect(await start.locator(".cards").innerText()).toMatch(/^Constructor\n1 endpoint\n/);
     expect(problems).toEqual([]);
   });
 

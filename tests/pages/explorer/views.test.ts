@@ -45,6 +45,25 @@ describe.skipIf(!needs("chromium"))("the explorer", () => {
     }
   });
 
+  it("suggests values that exist in the field of a named parameter, with their numbers of rows", async () => {
+    const browser = await openBrowser();
+    try {
+      const { page, problems } = await visit(browser.context, service.url, SALES);
+      const options = () => page.locator("#parameter-region-values option").allTextContents();
+      await page.locator(".rowsview").waitFor();
+      expect(await options()).toEqual([]);
+      await page.getByLabel("region", { exact: true }).focus();
+      await expect
+        .poll(async () => (await options()).sort())
+        .toEqual(["north (100 rows)", "south (100 rows)", "west (100 rows)"]);
+      // A bound need not be a value that exists.
+      expect(await page.getByLabel("start", { exact: true }).getAttribute("list")).toBeNull();
+      expect(problems).toEqual([]);
+    } finally {
+      await browser.close();
+    }
+  });
+
   it("lists its keys, and does not take them from a field", async () => {
     const browser = await openBrowser();
     try {
