@@ -128,13 +128,16 @@ export class Copy {
 function linkModules(repository: string, root: string): void {
   const from = join(repository, "node_modules");
   const to = join(root, "node_modules");
-  const workspace: Readonly<Record<string, string>> = { routewright: "generator", "@routewright": "" };
+  const workspace: Readonly<Record<string, string>> = {
+    routewright: "generator",
+    "@routewright/runtime": "runtime",
+    "@routewright/ramp": "runtime/ramp",
+  };
   for (const name of readdirSync(from))
-    if (!(name in workspace)) symlinkSync(join(from, name), join(to, name));
-  symlinkSync(join(root, "generator"), join(to, "routewright"));
+    if (name !== "routewright" && name !== "@routewright") symlinkSync(join(from, name), join(to, name));
   mkdirSync(join(to, "@routewright"));
-  symlinkSync(join(root, "runtime"), join(to, "@routewright/runtime"));
-  for (const part of ["generator", "runtime"]) {
+  for (const [name, part] of Object.entries(workspace)) {
+    symlinkSync(join(root, part), join(to, name));
     const own = join(repository, part, "node_modules");
     if (existsSync(own)) symlinkSync(own, join(root, part, "node_modules"));
   }

@@ -33,8 +33,10 @@ for name in sys.argv[1:]: duckdb_extensions.import_extension(name)`;
 }
 const home = hasStores ? await homeWith("httpfs", "azure") : "";
 
+type Store = Pick<TestStore, "folder" | "put" | "variables" | "secrets">;
+
 /** moto does not accept how DuckDB and ClickHouse sign a listing: keys are not checked. */
-async function amazon(): Promise<Pick<TestStore, "folder" | "put" | "variables" | "secrets">> {
+async function amazon(): Promise<Store> {
   const store = await moto();
   const url = store.variables["AWS_ENDPOINT_URL_S3"] ?? "";
   await fetch(`${url}/moto-api/reset-auth`, { method: "POST", body: "1000000" });
@@ -42,8 +44,7 @@ async function amazon(): Promise<Pick<TestStore, "folder" | "put" | "variables" 
 }
 
 /** Google's store speaks the protocol of S3 too; its emulators do not, and moto does. */
-async function google(): Promise<Pick<TestStore, "folder" | "put" | "variables" | "secrets">> {
-  const { folder, put, variables, secrets } = await amazon();
+function asGoogle({ folder, put, variables, secrets }: Store): Store {
   return {
     put,
     secrets,
@@ -56,12 +57,13 @@ async function google(): Promise<Pick<TestStore, "folder" | "put" | "variables" 
   };
 }
 
-const STORES = {
-  "s3://": amazon,
-  "gs://": google,
-  "az://": () => azurite("az"),
-  "abfss://": () => azurite("abfss"),
-};
+/** A server for each two schemes: what the tests put has the schema of their project in its path. */
+async function ownStores(): Promise<Readonly<Record<string, Store>>> {
+  const [s3, az] = await Promise.all([amazon(), azurite("az")]);
+  const folder = az.folder.replace(/^az:\/\/([^/]+)/, "abfss://$1@devstoreaccount1.dfs.core.windows.net");
+  return { "s3://": s3, "gs://": asGoogle(s3), "az://": az, "abfss://": { ...az, folder } };
+}
+const STORES = hasStores ? await ownStores() : {};
 
 const MODEL = { name: "orders", columns: { id: "NUMBER(10,0)", amount: "NUMBER(38,10)" } };
 
@@ -93,7 +95,7 @@ describe.skipIf(!hasStores).each(COPY_ENGINES)("exports loaded into %s", (engine
   it.each(Object.keys(STORES))(
     "from %s: all files of the folders of days, with the keys of the environment",
     async (scheme) => {
-      const store = await STORES[scheme as keyof typeof STORES]();
+      const store = STORES[scheme] as Store;
       const project = await CopiedProject.of(engine, "snowflake", PARTITIONED);
       for (const [part, file] of (await files(project)).entries())
         await store.put(`${project.schema}/orders/day=2026-01-0${String(part + 1)}/part.parquet`, file);

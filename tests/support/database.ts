@@ -38,7 +38,7 @@ export async function queryAt(
   sql: string,
   values?: readonly unknown[],
 ): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 30_000 });
   // A server that is ended while it answers: the query rejects.
   client.on("error", () => undefined);
   await client.connect();

@@ -57,11 +57,11 @@ describe("verify of metrics and aggregates", () => {
         .replace('"adapter_type": "postgres"', '"adapter_type": "clickhouse"'),
     ) as { metadata: object };
     const built = { ...manifest, metadata: { ...manifest.metadata, adapter_type: "clickhouse" } };
-    const before = await verified(built, { clickhouse: clickhouseUrl() });
-    expect(before.filter(({ check }) => !["column-type", "column-nullable"].includes(check))).toEqual([]);
     await clickhouse(`INSERT INTO ${database}.customers SELECT * FROM ${database}.customers LIMIT 2`);
-    const after = await verified(built, { clickhouse: clickhouseUrl() });
-    expect(textsOf(after, "duplicate-join")).toEqual([
+    const found = await verified(built, { clickhouse: clickhouseUrl() });
+    const others = ["column-type", "column-nullable", "duplicate-join"];
+    expect(found.filter(({ check }) => !others.includes(check))).toEqual([]);
+    expect(textsOf(found, "duplicate-join")).toEqual([
       `"${database}.customers" has "2" values of "customer_id" in more than one row: what is joined to them is counted more than once.`,
     ]);
   });
