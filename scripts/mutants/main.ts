@@ -2,8 +2,8 @@
  * `npm run mutants`: how many small changes of the sources the quick tests notice. `MUTANTS` of them, 100 unless given, are
  * chosen by `MUTANT_SEED`. Each runs against the quick tests that load its file, the nearest first, then against those that
  * start the built command, up to the first failure. What is known is kept in `.data/mutants-<seed>-<commit>.jsonl`: the next call goes
- * on from there. `npm run mutants -- equivalent <number> <reason>` records one that no input can tell apart; another
- * replaces it.
+ * on from there. `npm run mutants -- rest` runs those that survived against the rest in the same way. `npm run mutants -- equivalent
+ * <number> <reason>` records one that no input can tell apart; another replaces it.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
@@ -21,7 +21,8 @@ interface Mutant extends Mutation {
 
 interface Result {
   readonly number: number;
-  readonly outcome: "caught" | "survived" | "does not compile" | "equivalent";
+  readonly outcome:
+    "caught" | "caught by the rest" | "survived" | "survived all" | "does not compile" | "equivalent";
   /** Where it is and what it changes. */
   readonly mutant: string;
   /** The test file that failed, or why no input can tell it apart. */
@@ -30,7 +31,12 @@ interface Result {
 
 /** Files in the first run: most mutants end there. */
 const NEAREST = 8;
-const COUNTED: ReadonlySet<Result["outcome"]> = new Set(["caught", "survived"]);
+const COUNTED: ReadonlySet<Result["outcome"]> = new Set([
+  "caught",
+  "caught by the rest",
+  "survived",
+  "survived all",
+]);
 
 const count = Number(process.env["MUTANTS"] ?? 100);
 const seed = Number(process.env["MUTANT_SEED"] ?? 1);
@@ -39,10 +45,8 @@ const commit = execFileSync("git", ["log", "-1", "--format=%h", "--", "generator
   encoding: "utf8",
 });
 const kept = `.data/mutants-${String(seed)}-${commit.trim()}.jsonl`;
-const quick = filesOf("quick");
-const startsCommand = quick.filter((file) =>
-  /support\/command\.js|node:child_process/.test(readFileSync(file, "utf8")),
-);
+const startsCommand = (file: string): boolean =>
+  /support\/commands?\.js|node:child_process/.test(readFileSync(file, "utf8"));
 /** Test files that fail without a mutant here. */
 const failing = new Set<string>();
 /** Test files that pass without one. */
@@ -55,13 +59,14 @@ if (command === "equivalent") {
   if (!known || reason.length === 0)
     throw new Error("Name a mutant that has run, and why: equivalent 12 <reason>");
   keep({ ...known, outcome: "equivalent", by: reason.join(" ") });
-} else await runMutants();
+} else if (command === "rest") await runSurvivors();
+else await runMutants();
 report();
 
 async function runMutants(): Promise<void> {
   mkdirSync(".data", { recursive: true });
   const mutants = inOrder();
-  const isDone = (): boolean => countOf("caught") + countOf("survived") >= count;
+  const isDone = (): boolean => counted().length >= count;
   if (isDone()) return;
   const copy = await Copy.make(process.cwd(), resolve(".data/mutants"));
   for (const mutant of mutants) {
@@ -73,27 +78,45 @@ async function runMutants(): Promise<void> {
   }
 }
 
-async function resultOf(copy: Copy, mutant: Mutant): Promise<Result> {
+async function runSurvivors(): Promise<void> {
+  const survivors = new Set(
+    [...resultsOf().values()].filter(({ outcome }) => outcome === "survived").map(({ number }) => number),
+  );
+  if (survivors.size === 0) return;
+  const copy = await Copy.make(process.cwd(), resolve(".data/mutants"));
+  for (const mutant of inOrder().filter(({ number }) => survivors.has(number))) {
+    const result = await resultOf(copy, mutant, "rest");
+    keep(result);
+    console.log(lineOf(result));
+  }
+}
+
+async function resultOf(copy: Copy, mutant: Mutant, set: "quick" | "rest" = "quick"): Promise<Result> {
   const source = readFileSync(mutant.file, "utf8");
   const known = { number: mutant.number, mutant: described(mutant, source) };
   const mutated = withMutation(source, mutant);
   const run = await copy.with(mutant.file, mutated, async () =>
-    (await copy.compiles()) ? { failed: await failureOf(copy, mutant.file) } : null,
+    (await copy.compiles()) ? { failed: await failureOf(copy, mutant.file, filesOf(set)) } : null,
   );
   if (run === null) return { ...known, outcome: "does not compile" };
-  if (run.failed === null) return { ...known, outcome: "survived" };
-  if (!run.failed.startsWith("(") && !(await isGreen(copy, run.failed))) return resultOf(copy, mutant);
-  return { ...known, outcome: "caught", by: run.failed };
+  const isQuick = set === "quick";
+  if (run.failed === null) return { ...known, outcome: isQuick ? "survived" : "survived all" };
+  if (!run.failed.startsWith("(") && !(await isGreen(copy, run.failed))) return resultOf(copy, mutant, set);
+  return { ...known, outcome: isQuick ? "caught" : "caught by the rest", by: run.failed };
 }
 
-async function failureOf(copy: Copy, file: string): Promise<string | null> {
-  const usable = quick.filter((test) => !failing.has(test) && !startsCommand.includes(test));
-  const related = loadedBy(process.cwd(), usable, file);
-  for (const tests of [related.slice(0, NEAREST), related.slice(NEAREST)]) {
-    const failed = await copy.failureOf(tests);
+async function failureOf(copy: Copy, file: string, tests: readonly string[]): Promise<string | null> {
+  const usable = tests.filter((test) => !failing.has(test));
+  const related = loadedBy(
+    process.cwd(),
+    usable.filter((test) => !startsCommand(test)),
+    file,
+  );
+  for (const some of [related.slice(0, NEAREST), related.slice(NEAREST)]) {
+    const failed = await copy.failureOf(some);
     if (failed !== null) return failed;
   }
-  return copy.withBuild(() => copy.failureOf(startsCommand.filter((test) => !failing.has(test))));
+  return copy.withBuild(() => copy.failureOf(usable.filter(startsCommand)));
 }
 
 /** Whether a test file passes without a mutant. */
@@ -139,9 +162,8 @@ function keep(result: Result): void {
   appendFileSync(kept, `${JSON.stringify(result)}\n`);
 }
 
-function countOf(outcome: Result["outcome"]): number {
-  return [...resultsOf().values()].filter((result) => result.outcome === outcome).length;
-}
+const counted = (): readonly Result[] =>
+  [...resultsOf().values()].filter(({ outcome }) => COUNTED.has(outcome));
 
 function described({ file, start, end, text, kind }: Mutant, source: string): string {
   const line = source.slice(0, start).split("\n").length;
@@ -156,6 +178,10 @@ function lineOf({ number, outcome, mutant, by }: Result): string {
 function report(): void {
   const results = [...resultsOf().values()].sort((a, b) => a.number - b.number);
   for (const result of results) if (result.outcome !== "caught") console.log(lineOf(result));
-  const counted = results.filter(({ outcome }) => COUNTED.has(outcome)).length;
-  console.log(`The quick tests caught ${String(countOf("caught"))} of ${String(counted)} mutants.`);
+  const countOf = (wanted: Result["outcome"]): number =>
+    results.filter(({ outcome }) => outcome === wanted).length;
+  const [caught, later] = [countOf("caught"), countOf("caught by the rest")];
+  console.log(
+    `The quick tests caught ${String(caught)} of ${String(counted().length)} mutants, with the rest ${String(caught + later)}; ${String(countOf("survived"))} have not run against the rest.`,
+  );
 }
