@@ -24,6 +24,7 @@ export {
   readGenerationEnvironment,
   type GenerationEnvironment,
 } from "./core/environment/generation-environment.js";
+export { type Freshness, freshnessText } from "./core/model/freshness.js";
 export { ABOUT_SCHEMA, type ApiAbout, HEADLINE_SCHEMA } from "./core/model/about.js";
 export * from "./core/model/store-address.js";
 export { faintContrast } from "./core/model/accent.js";

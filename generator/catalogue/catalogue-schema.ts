@@ -115,6 +115,7 @@ const endpoint: Schema<CatalogueEntry> = record(
     aggregate: AGGREGATE_SCHEMA,
     rows: record({ column: text, equals: oneOf(["org"]) }),
     changes: oneOf(["on_build"]),
+    freshness: record({}, { within: wholeNumber(1), by: text }),
     publicAge: record({ maxAge: wholeNumber(0), staleWhileRevalidate: wholeNumber(0) }),
     formerPaths: listOf(record({ path, sunset: textOrNull }) as Schema<FormerPath>),
     ...FORMER_KEYS,

@@ -100,6 +100,8 @@ export interface Lineage {
   readonly nodes: ReadonlyMap<string, LineageNode>;
   /** By path of the endpoint: the nodes (`unique_id`, sorted) whose builds change its rows. */
   readonly upstreamNodes: ReadonlyMap<string, readonly string[]>;
+  /** By path of an endpoint that promises how old its rows are: the nodes that hold them. */
+  readonly rowNodes?: ReadonlyMap<string, readonly string[]>;
 }
 
 export interface LineageNode {

@@ -24,6 +24,7 @@ import { canBeNaN, isWideNumber, parseColumnType } from "./column-types/column-t
 import { modelAggregate } from "./metrics/model-aggregate.js";
 import { nearKeysOf } from "./near-keys.js";
 import { type ModelTags, pathOf } from "./path.js";
+import { freshnessOf } from "./settings/freshness.js";
 import { isExcluded } from "./settings/meta-api.js";
 import { type ReadSettings, readSettingsOf } from "./settings/read.js";
 import { readTags } from "./tags.js";
@@ -133,10 +134,11 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
   const { category, resource, granularity, window, tier } = tags;
   const { methods, legacy, parameters, ...api } = settings.api;
   const { numbers, cursor, filters, fields, rows, former_paths: formerPaths, changes } = settings.routewright;
-  const { stability, title } = settings.routewright;
+  const { stability, title, fresh_within: within, fresh_by: by } = settings.routewright;
   const requiredTier = tier ?? context.defaultTier;
   const { max_age: ownAge = context.publicAge } = settings.routewright;
   // A folder may set it: it counts where every caller gets the same rows.
+  const freshness = freshnessOf(within, by);
   const publicAge = requiredTier === "tier0" && rows === undefined ? ownAge : null;
   const { aggregate } = settings.routewright;
   const words = synonymsOf(model, settings);
@@ -175,6 +177,7 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
     successor: null,
     ...(formerPaths.length > 0 && { formerPaths }),
     ...(changes && { changes }),
+    ...(freshness && { freshness }),
     ...(publicAge && { publicAge }),
   };
   if (aggregate === undefined) return entry;

@@ -21,7 +21,11 @@ export function lineageOf(entries: readonly CatalogueEntry[], manifest: Manifest
     if (changing.has(id) && relation !== null) nodes.set(id, { ...node, relation });
     else if (parents.length + node.tests.length > 0) nodes.set(id, node);
   }
-  return { nodes: new Map([...nodes].sort(([a], [b]) => byText(a, b))), upstreamNodes };
+  return {
+    nodes: new Map([...nodes].sort(([a], [b]) => byText(a, b))),
+    upstreamNodes,
+    rowNodes: rowNodesByPath(entries, manifest),
+  };
 }
 
 const MARKER = "Routewright. Do not edit: change the dbt project, run `routewright generate`.";
@@ -30,19 +34,21 @@ const MARKER = "Routewright. Do not edit: change the dbt project, run `routewrig
  * `lineage.json`, one line per node. A separate file: refactoring an upstream model changes this file only, not
  * `catalogue.json` or a module.
  */
-export function lineageText({ nodes, upstreamNodes }: Lineage): string {
-  return `{\n  "x-generated-by": ${JSON.stringify(MARKER)},\n  "schemaVersion": 1,\n  "upstreamNodes": ${linesOf(upstreamNodes)},\n  "nodes": ${linesOf(nodes)}\n}\n`;
+export function lineageText({ nodes, upstreamNodes, rowNodes = new Map() }: Lineage): string {
+  const rows = rowNodes.size === 0 ? "" : `  "rowNodes": ${linesOf(rowNodes)},\n`;
+  return `{\n  "x-generated-by": ${JSON.stringify(MARKER)},\n  "schemaVersion": 1,\n  "upstreamNodes": ${linesOf(upstreamNodes)},\n${rows}  "nodes": ${linesOf(nodes)}\n}\n`;
 }
 
 /** Reads a `lineage.json`. A damaged file counts as empty. */
 export function readLineage(text: string): Lineage {
   const json = parseJson(text, "lineage.json");
-  const { nodes, upstreamNodes } = objectOr(json.ok ? json.value : null);
+  const { nodes, upstreamNodes, rowNodes } = objectOr(json.ok ? json.value : null);
+  const idsByPath = (value: unknown): ReadonlyMap<string, readonly string[]> =>
+    new Map(Object.entries(objectOr(value)).map(([path, ids]) => [path, textsOf(ids)]));
   return {
     nodes: new Map(Object.entries(objectOr(nodes)).map(([id, node]) => [id, lineageNode(objectOr(node))])),
-    upstreamNodes: new Map(
-      Object.entries(objectOr(upstreamNodes)).map(([path, ids]) => [path, textsOf(ids)]),
-    ),
+    upstreamNodes: idsByPath(upstreamNodes),
+    rowNodes: idsByPath(rowNodes),
   };
 }
 
@@ -174,6 +180,22 @@ function upstreamNodesByPath(
       const built = nodes.filter(isBuilt);
       return changes === undefined && built.length < nodes.length ? [] : [[path, built] as const];
     }),
+  );
+}
+
+/** Of views the tables and sources behind them hold the rows. */
+function rowNodesByPath(
+  entries: readonly CatalogueEntry[],
+  manifest: Manifest,
+): NonNullable<Lineage["rowNodes"]> {
+  const { graph } = manifest;
+  const holdsRows = (id: string): boolean => {
+    const node = graph.get(id);
+    return node === undefined || node.isBuilt || node.kind === "source" || node.parents.length === 0;
+  };
+  const promising = entries.filter(({ freshness }) => freshness !== undefined);
+  return new Map(
+    promising.map((entry) => [entry.path, upstreamNodesOf(readBy(entry, manifest), graph).filter(holdsRows)]),
   );
 }
 

@@ -254,6 +254,11 @@ export const KINDS = {
     "Consumers were promised more: from now on it may change without notice.",
   ),
   "stability-raised": compatible("Endpoint is stable now", "It no longer changes without notice."),
+  "freshness-loosened": breaking(
+    "Rows may be older than promised",
+    "Clients that rely on the promise read rows that are too old.",
+  ),
+  "freshness-tightened": compatible("Rows are promised to be fresher", "Rows were as fresh or older."),
   "owner-changed": compatible("Owner changed", "Only who answers for it differs."),
   "sort-changed": breaking("Fixed sort changed", "Rows come in another order, and pages hold other rows."),
   "sort-extended": compatible("Fixed sort extended", "Only the order of ties is decided."),

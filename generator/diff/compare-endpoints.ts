@@ -1,4 +1,10 @@
-import { atFormerPath, type Endpoint, type FormerPath, TIERS } from "@routewright/runtime/model";
+import {
+  atFormerPath,
+  type Endpoint,
+  type FormerPath,
+  freshnessText,
+  TIERS,
+} from "@routewright/runtime/model";
 import type { CatalogueEntry, DescribedColumn, DescribedParameter } from "../catalogue/catalogue.js";
 import type { DescribedMeasure } from "../catalogue/metrics/metric-columns.js";
 import type { Difference } from "./change.js";
@@ -35,6 +41,7 @@ export function compareEndpoints(
     ...withOwnRows(base, head, compareAggregates(base, head)),
     ...compareNotices(base, head, sunsetPolicy),
     ...compareStability(base, head),
+    ...compareFreshness(base, head),
     ...compareDocumentation(base, head),
   ];
 }
@@ -64,6 +71,23 @@ function compareStability(base: CatalogueEntry, head: CatalogueEntry): readonly 
   const [before, after] = [base.stability ?? "stable", head.stability ?? "stable"];
   if (before === after) return [];
   return [{ kind: after === "preview" ? "stability-lowered" : "stability-raised", before, after }];
+}
+
+/** A promise is looser where a bound is gone, longer or at another time of day that is not earlier in the same zone. */
+function compareFreshness(
+  { freshness: base }: Endpoint,
+  { freshness: head }: Endpoint,
+): readonly Difference[] {
+  const [before, after] = [base, head].map((each) => each && freshnessText(each));
+  if (before === after) return [];
+  const isLooser = (base?.within ?? Infinity) < (head?.within ?? Infinity) || isLater(base?.by, head?.by);
+  return [{ kind: isLooser ? "freshness-loosened" : "freshness-tightened", before, after }];
+}
+
+function isLater(base: string | undefined, head: string | undefined): boolean {
+  if (base === undefined || base === head) return false;
+  const [[time = "", zone], [later = "", other]] = [base.split(" "), (head ?? "").split(" ")];
+  return zone !== other || later > time;
 }
 
 function compareOwnPath(base: Endpoint, head: Endpoint, policy: SunsetPolicy): readonly Difference[] {

@@ -50,6 +50,7 @@ const OUTCOMES_OF_KINDS: Readonly<Partial<Record<ChangeKind, ShapeOutcome>>> = {
   "unfiltered-allowed": "unaffected",
   "unfiltered-allowed-at-tier0": "unaffected",
   "stability-lowered": "unaffected",
+  "freshness-loosened": "changed",
   "sunset-too-soon": "changed",
 };
 

@@ -111,6 +111,7 @@ function declarationOf(endpoint: Endpoint): Properties {
     ["successor", endpoint.successor ?? undefined],
     ["formerPaths", endpoint.formerPaths?.map((former) => new Properties(Object.entries(former)))],
     ["changes", endpoint.changes],
+    ["freshness", endpoint.freshness && new Properties(Object.entries(endpoint.freshness))],
     ["publicAge", endpoint.publicAge && new Properties(Object.entries(endpoint.publicAge))],
   ];
   return new Properties(values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));

@@ -6,6 +6,7 @@ import { type Caller, mayCall } from "../core/model/caller.js";
 import { allows, type Tier, TIERS } from "../core/model/tier.js";
 import { type LineageNodes, lineageIn } from "../core/model/lineage-file.js";
 import { endpointTitle } from "../core/model/endpoint-title.js";
+import { dueOf, freshnessText } from "../core/model/freshness.js";
 import { ownValue } from "../core/model/own-value.js";
 import { rowOf } from "../core/response/read-rows.js";
 import { BuildRecords } from "../core/warehouse/data-versions.js";
@@ -78,7 +79,7 @@ export function catalogueFor(
     readonly categories?: Readonly<Record<string, string>>;
   };
   const records = new Map(file.endpoints?.map((record) => [record.path, record]));
-  const { nodes: lineage = {}, upstreamNodes = {} } = lineageIn(source.lineage);
+  const { nodes: lineage = {}, upstreamNodes = {}, rowNodes = {} } = lineageIn(source.lineage);
   const all = [...source.endpoints];
   const visible = source.scope === "public" ? all : all.filter(isCallable);
   const endpoints = visible.map((endpoint) => {
@@ -87,7 +88,8 @@ export function catalogueFor(
       return { ...endpointOf(endpoint, record, {}, new BuildRecords(), null), callable: false };
     const data_as_of = source.results.dataAsOf(endpoint.path, ownValue(upstreamNodes, endpoint.path) ?? []);
     const row = source.exampleAt(endpoint.path);
-    return { ...endpointOf(endpoint, record, lineage, source.results, row), data_as_of };
+    const freshness = freshnessOf(endpoint, source.results, ownValue(rowNodes, endpoint.path) ?? []);
+    return { ...endpointOf(endpoint, record, lineage, source.results, row), ...freshness, data_as_of };
   });
   const seesLineage = source.lineageTier !== null && allows(tier, source.lineageTier);
   const models = endpoints.filter(({ callable }) => callable).map(({ node }) => node);
@@ -102,6 +104,25 @@ export function catalogueFor(
     endpoints,
     locked: lockedCounts(all, tier),
     lineage: seesLineage ? withAncestors(models, lineage, source.results) : null,
+  };
+}
+
+/** What the team promises of the age of rows, and until when those of now keep it. */
+function freshnessOf(
+  { path, freshness }: Endpoint,
+  results: BuildRecords,
+  nodes: readonly string[],
+): Pick<CatalogueEndpoint, "freshness"> {
+  if (freshness === undefined) return {};
+  const builtAt = results.oldestRows(path, nodes);
+  const { within, by } = freshness;
+  return {
+    freshness: {
+      promise: freshnessText(freshness),
+      ...(within !== undefined && { within_seconds: within }),
+      ...(by !== undefined && { by }),
+      due: builtAt === null ? null : new Date(dueOf(freshness, builtAt)).toISOString(),
+    },
   };
 }
 

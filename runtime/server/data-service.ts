@@ -1,6 +1,6 @@
 import { BuildRecords } from "../core/warehouse/data-versions.js";
 import type { ResultColumns } from "../core/warehouse/warehouse.js";
-import type { Relation } from "../core/model/endpoint.js";
+import type { Endpoint, Relation } from "../core/model/endpoint.js";
 import type { ApiAbout } from "../core/model/about.js";
 import { type Changelog, NO_CHANGELOG } from "../core/model/changelog.js";
 import { relationsOf } from "../core/model/column-names.js";
@@ -13,6 +13,7 @@ import {
 import type { Release } from "./release/release.js";
 import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
 import { recentText } from "../core/http/service-metrics.js";
+import { DueTimes } from "./operations/due-times.js";
 import { FailingEndpoints } from "./operations/failing-endpoints.js";
 import { Metrics, type ServedRelease } from "./operations/metrics.js";
 import { earlyErrors } from "../core/handler/early-errors.js";
@@ -119,6 +120,7 @@ interface ServiceParts {
   readonly gateway: Gateway;
   readonly metrics: Metrics;
   readonly failing: FailingEndpoints;
+  readonly dueTimes: DueTimes;
   readonly documents: Documents;
   readonly copies: CopyWatcher;
   close(): Promise<void>;
@@ -131,6 +133,7 @@ function openParts(
 ): ServiceParts {
   const { environment, databaseUrl, title, about, active, builds, log } = options;
   const failing = new FailingEndpoints();
+  const dueTimes = new DueTimes(active, builds);
   /** Told of each response. */
   const recorders: ((record: RequestRecord) => void)[] = [
     (record) => failing.record(record),
@@ -142,6 +145,7 @@ function openParts(
   const gatewayOptions = {
     ...environment,
     databaseUrl,
+    dueOf: (endpoint: Endpoint) => dueTimes.of(endpoint),
     versionOf: (path: string) => builds.versionAt(path, active.current.upstreamNodes),
     log,
     onColumns: (relation: Relation, columns: ResultColumns) =>
@@ -150,7 +154,7 @@ function openParts(
   };
   const gateway = createGateway(gatewayOptions, loaded);
   const metrics = new Metrics(
-    () => servedRelease(active.current, { gateway, failing }, builds),
+    () => servedRelease(active.current, { gateway, failing, dueTimes }, builds),
     options.refreshes.counts,
   );
   recorders.push((record) => metrics.record(record));
@@ -180,13 +184,13 @@ function openParts(
     await usage?.close();
     await gateway.close();
   };
-  return { usage, gateway, metrics, failing, documents, copies, close };
+  return { usage, gateway, metrics, failing, dueTimes, documents, copies, close };
 }
 
 /** The release, with what the metrics know of it. */
 function servedRelease(
   release: LoadedRelease,
-  { gateway, failing }: Pick<ServiceParts, "gateway" | "failing">,
+  { gateway, failing, dueTimes }: Pick<ServiceParts, "gateway" | "failing" | "dueTimes">,
   builds: BuildRecords,
 ): ServedRelease {
   const { warehouse, rates } = gateway;
@@ -197,6 +201,7 @@ function servedRelease(
     degraded: { rate_limits: rates.degraded !== null, database: warehouse.degraded !== null },
     failingEndpoints: failing.among(release.endpoints),
     staleCopies: builds.staleCopies,
+    lateEndpoints: dueTimes.late(),
     dataAges: dataAgesOf(release, builds),
   };
 }
@@ -204,7 +209,7 @@ function servedRelease(
 /** What the system endpoints report. */
 function serviceOf(
   options: DataServiceOptions & { readonly builds: BuildRecords },
-  { gateway, metrics, failing, documents, usage }: ServiceParts,
+  { gateway, metrics, failing, dueTimes, documents, usage }: ServiceParts,
 ): Service {
   const { environment, title, active, builds, refreshes, refresh } = options;
   const { warehouse } = gateway;
@@ -222,6 +227,7 @@ function serviceOf(
     heldBack: () => active.current.manifest?.heldBack ?? [],
     failingEndpoints: () => failing.among(active.current.endpoints),
     staleCopies: () => builds.staleCopies,
+    lateEndpoints: () => dueTimes.late(),
     metrics: { contentType: registry.contentType, text, recentText: recentText(text) },
     metricsPublic: environment.metricsPublic,
     origins: environment,

@@ -105,4 +105,31 @@ export const FACT_CHANGES: readonly Row[] = [
     "stability-lowered",
     "stability-raised",
   ),
+  row(
+    "the rows are promised to be fresh",
+    routewright({ fresh_within: "26h" }),
+    "freshness-tightened",
+    "freshness-loosened",
+  ),
+  row(
+    "the rows may be older",
+    routewright({ fresh_within: "2d" }),
+    "freshness-loosened",
+    "freshness-tightened",
+    routewright({ fresh_within: "26h" }),
+  ),
+  row(
+    "the rows are promised for a later time of day",
+    routewright({ fresh_by: "06:30 Europe/Vienna" }),
+    "freshness-loosened",
+    "freshness-tightened",
+    routewright({ fresh_by: "06:00 Europe/Vienna" }),
+  ),
+  row(
+    "the rows are promised in another zone",
+    routewright({ fresh_by: "06:00 UTC" }),
+    "freshness-loosened",
+    "freshness-loosened",
+    routewright({ fresh_by: "06:00 Europe/Vienna" }),
+  ),
 ];

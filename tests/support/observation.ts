@@ -51,6 +51,7 @@ export const IDLE_RELEASE: ServedRelease = {
   missingRelations: [],
   failingEndpoints: [],
   staleCopies: [],
+  lateEndpoints: [],
 };
 
 export const NO_REFRESHES = { reloaded: 0, unchanged: 0, error: 0 };

@@ -11,8 +11,10 @@ import { aggregate } from "./aggregate.js";
 import { cursor } from "./cursor.js";
 import { filters } from "./filters.js";
 import { formerPaths } from "./former-paths.js";
+import { freshBy, freshWithin } from "./freshness.js";
 import { maxAge } from "./max-age.js";
 import { unknownColumn } from "./setting-columns.js";
+import { isTimezone } from "./time-zones.js";
 import {
   asWritten,
   invalid,
@@ -232,22 +234,6 @@ const undeclared: Setting<"serve", undefined, unknown> = {
   read: () => reading([], () => undefined),
 };
 
-/** Names known to be time zones: a lookup takes longer than the rest of a model. */
-const timezones = new Set<string>(["UTC"]);
-
-/** Whether PostgreSQL and JavaScript both know the name: an offset such as `+02:00` has opposite signs in the two. */
-function isTimezone(name: unknown): name is string {
-  if (typeof name !== "string" || !/^[A-Za-z]/.test(name)) return false;
-  if (timezones.has(name)) return true;
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: name });
-    timezones.add(name);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** The keys of `meta.routewright`, by what it belongs to (generator/docs/meta-routewright.md). */
 export const META_ROUTEWRIGHT = {
   model: {
@@ -258,6 +244,8 @@ export const META_ROUTEWRIGHT = {
     fields,
     filters,
     former_paths: formerPaths,
+    fresh_by: freshBy,
+    fresh_within: freshWithin,
     lint,
     max_age: maxAge,
     numbers,

@@ -1,6 +1,7 @@
 import {
   atFormerPath,
   endpointTitle,
+  freshnessText,
   type FormerPath,
   type HttpMethod,
   type Json,
@@ -48,6 +49,7 @@ function dataOperation(
     extensions: {
       "x-tier": endpoint.tier,
       ...(entry.stability && { "x-stability": entry.stability }),
+      ...(entry.freshness && { "x-freshness": { ...entry.freshness } }),
       "x-dbt-model": endpoint.model,
       ...(method === "GET" && pagingHints(entry)),
     },
@@ -94,7 +96,19 @@ const KEY_OR_NONE = [{}, { ApiKeyAuth: [] }];
 
 /** The model's description, then the endpoint's rules. */
 function descriptionOf(entry: CatalogueEntry, former?: FormerPath): string {
-  const { legacy, filters, fields, rows, cursor, sort, tier, stability, deprecationDate, successor } = entry;
+  const {
+    legacy,
+    filters,
+    fields,
+    rows,
+    cursor,
+    sort,
+    tier,
+    stability,
+    freshness,
+    deprecationDate,
+    successor,
+  } = entry;
   const required = requiredFilters(entry);
   return paragraphs(
     entry.description,
@@ -106,6 +120,7 @@ function descriptionOf(entry: CatalogueEntry, former?: FormerPath): string {
       ? ""
       : "Pages follow each other by `cursor`: none slips while the rows are built again.",
     stability === undefined ? "" : "A preview: it may change without notice.",
+    freshness === undefined ? "" : `Its rows are fresh ${freshnessText(freshness)}.`,
     deprecationDate === null ? "" : `Deprecated: may be removed from ${deprecationDate} on.`,
     successor === null ? "" : `${former ? "Moved to" : "The latest version is served by"} \`${successor}\`.`,
     `Access: ${tier} (${TIER_NAMES[tier]}).`,

@@ -28,6 +28,9 @@ export const HEADERS = {
     "string",
     "date-time",
   ),
+  "X-Data-Freshness": header(
+    'Whether the rows are as fresh as promised, `ok` or `error`, and until when: `ok;due="2026-11-30T05:00:00.000Z"`.',
+  ),
   "X-Total-Count": header("Rows on all pages, where `Prefer: count=exact` asks for it.", "integer"),
   Deprecation: header("When the path became deprecated, as `@` and a Unix timestamp (RFC 9745)."),
   Sunset: header("When the path may stop answering, as an HTTP date (RFC 8594)."),
@@ -54,6 +57,9 @@ const ON_EVERY_RESPONSE: readonly HeaderName[] = [
 /** Headers of responses with rows; `Link` with pagination. */
 export const ROWS_HEADERS: readonly HeaderName[] = ["ETag", "X-Data-As-Of"];
 export const PAGE_HEADERS: readonly HeaderName[] = [...ROWS_HEADERS, "Link", "X-Total-Count"];
+
+/** Header of rows whose age is promised. */
+export const FRESHNESS_HEADERS: readonly HeaderName[] = ["X-Data-Freshness"];
 
 /** Headers of a deprecated path with a date. */
 export const DEPRECATED_HEADERS: readonly HeaderName[] = ["Deprecation", "Sunset"];

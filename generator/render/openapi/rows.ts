@@ -18,7 +18,7 @@ import {
 import { exampleOf } from "../../catalogue/column-types/example.js";
 import { rowNameOf } from "./names.js";
 import { paragraphs } from "./markdown.js";
-import { DEPRECATED_HEADERS, headersOf, PAGE_HEADERS, ROWS_HEADERS } from "./responses.js";
+import { DEPRECATED_HEADERS, FRESHNESS_HEADERS, headersOf, PAGE_HEADERS, ROWS_HEADERS } from "./responses.js";
 
 /** Fields of an envelope's `pagination` (runtime/docs/responses.md). */
 export const PAGINATION_SCHEMA: JsonRecord = {
@@ -160,6 +160,7 @@ export function rowsResponse(
     : rows;
   const headers = [
     ...(endpoint.pagination === null ? ROWS_HEADERS : PAGE_HEADERS),
+    ...(endpoint.freshness === undefined ? [] : FRESHNESS_HEADERS),
     ...(deprecationDate === null ? [] : DEPRECATED_HEADERS),
   ];
   return responseObject(description, "application/json", { schema }, headersOf(headers));

@@ -130,6 +130,17 @@ export const CATALOGUE_SCHEMA = openRecord({
             "Columns that callers filter by.",
             listOf(openRecord({ column: text, operators: described("As in `amount[gte]`.", texts) })),
           ),
+          freshness: described(
+            "How old the rows may be.",
+            openRecord(
+              { promise: described("As `by 06:00 Europe/Vienna, at most 26 hours old`.", text) },
+              {
+                within_seconds: integer,
+                by: described("The time of day by which they are of a build of that day.", text),
+                due: described("As in `X-Data-Freshness`; null: no build is known.", textOrNull),
+              },
+            ),
+          ),
           fields: described("Whether callers choose columns by `fields`.", flag),
           cursor: described("Columns that identify a row, where pages follow each other by `cursor`.", texts),
           former_paths: described(

@@ -14,6 +14,7 @@ import {
   type Relation,
 } from "../model/endpoint.js";
 import type { Aggregate } from "../model/aggregate.js";
+import type { Freshness } from "../model/freshness.js";
 import type { ValueKind } from "../model/column-types.js";
 import { ServedEndpoint } from "../model/served-endpoint.js";
 import { handlerOf } from "./handle-request.js";
@@ -59,6 +60,7 @@ export interface Declaration<Query, Row> {
   /** The rows change only when dbt builds the model or a node above it. */
   readonly changes?: "on_build";
   /** How long shared caches may keep the rows of callers without a key, in seconds. */
+  readonly freshness?: Freshness;
   readonly publicAge?: PublicAge;
 }
 

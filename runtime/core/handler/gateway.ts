@@ -21,6 +21,7 @@ import type { RateLimitStore } from "../request/rate-limit/memory-store.js";
 import type { EngineOptions, OpenEngine } from "../warehouse/base-engine.js";
 
 type VersionOf = (path: string) => DataVersion | null;
+type DueOf = (endpoint: Endpoint) => number | null;
 
 /** Everything that the handlers of a process share: keys, rate limits, the database. */
 export interface Gateway extends AccessControl {
@@ -37,6 +38,8 @@ export interface Gateway extends AccessControl {
   readonly publicAddressOf: PublicAddressOf;
   /** The latest builds of the nodes whose builds change an endpoint's rows; null if unknown. */
   readonly versionOf: VersionOf;
+  /** Until when an endpoint's rows are as fresh as promised, in milliseconds since 1970; null where nothing is known or promised. */
+  readonly dueOf: DueOf;
   /** Limits of a query by tier: callers with the same ones share its rows, or its refusal. */
   readonly queryLimits: Readonly<PerTier<QueryLimits>>;
   /** Time limit of a stream by tier, in milliseconds; 0: no limit. */
@@ -97,6 +100,8 @@ export interface GatewayOptions extends Pick<
   readonly cacheMaxMegabytes?: number;
   /** The latest builds of an endpoint's nodes, by its path. Unknown by default. */
   readonly versionOf?: VersionOf;
+  /** Until when an endpoint's rows are as fresh as promised, in milliseconds since 1970. Unknown by default. */
+  readonly dueOf?: DueOf;
   /** Whether every caller gets `Server-Timing`. Default false. */
   readonly serverTiming?: boolean;
   /** Whether records of requests have their shapes. Default false. */
@@ -158,6 +163,7 @@ export function createGateway(
     values: valuesCache(),
     wholeResults: new WholeResults(),
     versionOf: options.versionOf ?? (() => null),
+    dueOf: options.dueOf ?? (() => null),
     serverTiming: options.serverTiming === true,
     usageShapes: options.usageShapes === true,
     csvFormat: options.csvEscapeFormulas === true ? "spreadsheet" : "csv",

@@ -62,6 +62,8 @@ export interface LoadedRelease extends ReleaseFacts {
   readonly readers: ReadonlyMap<string, readonly { readonly spec: Endpoint }[]>;
   /** By the same paths: the dbt nodes (`unique_id`) whose builds change the rows. */
   readonly upstreamNodes: ReadonlyMap<string, readonly string[]>;
+  /** By the same paths, where the endpoint promises how old its rows are: the nodes that hold them. */
+  readonly rowNodes: ReadonlyMap<string, readonly string[]>;
   /** Whether the project marks a column of the endpoint at this path as private data. */
   readonly isPrivate: (path: string, column: string) => boolean;
 }

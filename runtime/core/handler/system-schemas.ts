@@ -52,6 +52,10 @@ const HEALTH_SCHEMA = openRecord(
       "Relations whose copy is older than the last build of its source, as `schema.name`.",
       texts,
     ),
+    late_endpoints: described(
+      "Paths of endpoints whose rows are older than promised, or of no build that is known.",
+      texts,
+    ),
     held_back: HELD_BACK,
     counts: described(
       "For callers who get no names: how many there are of each.",
@@ -59,7 +63,7 @@ const HEALTH_SCHEMA = openRecord(
         {},
         {
           ...{ missing_relations: integer, missing_columns: integer, failing_endpoints: integer },
-          ...{ stale_copies: integer, held_back: integer },
+          ...{ stale_copies: integer, late_endpoints: integer, held_back: integer },
         },
       ),
     ),

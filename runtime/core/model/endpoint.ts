@@ -1,5 +1,6 @@
 import type { Aggregate } from "./aggregate.js";
 import type { Column, ColumnFilter, OwnRows, Pagination, Relation } from "./endpoint-parts.js";
+import type { Freshness } from "./freshness.js";
 import type { Comparison, ParameterOperator } from "./operators.js";
 import type { Tier } from "./tier.js";
 
@@ -120,6 +121,8 @@ export interface Endpoint {
   readonly formerPaths?: readonly FormerPath[];
   /** The team's promise that the rows change only when dbt builds the model or a node above it (runtime/docs/freshness.md). */
   readonly changes?: "on_build";
+  /** How old the rows may be. No promise when absent. */
+  readonly freshness?: Freshness;
   /** Shared caches may keep the rows of callers without a key. Absent where they may not, or need a key. */
   readonly publicAge?: PublicAge;
 }

@@ -2,6 +2,8 @@
 export interface LineageFile {
   /** By path of the endpoint: the dbt nodes (`unique_id`) whose builds change its rows. */
   readonly upstreamNodes?: Readonly<Record<string, readonly string[]>>;
+  /** By path of an endpoint that promises how old its rows are: the nodes that hold them. */
+  readonly rowNodes?: Readonly<Record<string, readonly string[]>>;
   /** By `unique_id`. */
   readonly nodes?: LineageNodes;
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Endpoint } from "../model/endpoint.js";
+import type { Endpoint, PublicAge } from "../model/endpoint.js";
 import type { Caller } from "../model/caller.js";
 
 /** Only the client may store the response, and must revalidate it. */
@@ -46,6 +46,8 @@ interface CachingContext {
   readonly request: Pick<IncomingMessage, "method" | "rawHeaders">;
   /** Whether the prefix of links comes with the request (`X-Forwarded-Prefix`). */
   readonly isPrefixForwarded: boolean;
+  /** Until when the rows are as fresh as promised, in milliseconds since 1970. */
+  readonly due?: number | null;
 }
 
 /**
@@ -55,7 +57,7 @@ interface CachingContext {
 export function cachingHeaders(
   { model, tier, rows, publicAge }: Endpoint,
   { key }: Caller,
-  { request, isPrefixForwarded }: CachingContext,
+  { request, isPrefixForwarded, due = null }: CachingContext,
 ): readonly string[] {
   // The generator does not write it for others; a module that was edited must not publish rows.
   const isPublic = publicAge !== undefined && tier === "tier0" && rows === undefined;
@@ -63,8 +65,16 @@ export function cachingHeaders(
   const isRead = request.method === "GET" || request.method === "HEAD";
   if (!isPublic || key !== null || !isRead || repeatsHeader(request))
     return ["Cache-Control", privateControl(request), "Vary", vary];
-  const { maxAge, staleWhileRevalidate } = publicAge;
+  const { maxAge, staleWhileRevalidate } = untilDue(publicAge, due);
   const stale = staleWhileRevalidate > 0 ? `, stale-while-revalidate=${String(staleWhileRevalidate)}` : "";
   const control = `public, max-age=${String(maxAge)}${stale}`;
   return ["Cache-Control", control, "Vary", vary, "Cache-Tag", model, "Surrogate-Key", model];
+}
+
+/** A copy that outlives the promise would go on saying that its rows are fresh. */
+function untilDue(age: PublicAge, due: number | null): PublicAge {
+  const left = due === null ? -1 : Math.floor((due - Date.now()) / 1000);
+  if (left < 0) return age;
+  const maxAge = Math.min(age.maxAge, left);
+  return { maxAge, staleWhileRevalidate: Math.min(age.staleWhileRevalidate, left - maxAge) };
 }

@@ -74,6 +74,12 @@ export function deprecationHeaders(
   return headers;
 }
 
+/** Whether rows are as fresh as promised, and until when (runtime/docs/freshness.md), as flat name and value pairs. */
+export function freshnessHeaders(due: number): readonly string[] {
+  const state = due < Date.now() ? "error" : "ok";
+  return ["X-Data-Freshness", `${state};due="${new Date(due).toISOString()}"`];
+}
+
 /** Sends an answer, compressed if the client accepts that. For a stream it resolves at its end. */
 export async function respond(sending: RowsResponse): Promise<Sent> {
   const { result, hasRunQuery, tag: tagOfBuild } = sending.answer;

@@ -57,7 +57,10 @@ export interface NodeBuild {
   readonly failed?: true;
   /** dbt found nothing to change: the relation has the rows of the build before, and they are fresh. */
   readonly reused?: true;
-  /** When dbt last found the rows fresh without building them, in milliseconds since 1970. */
+  /**
+   * Since when the rows are at least as fresh, in milliseconds since 1970: dbt found them so without building them, or the
+   * build before one that failed.
+   */
   readonly freshAt?: number;
   /** Rows written: all of a table, the new ones of an incremental model; null or absent where dbt does not report them. */
   readonly rows?: number | null;
@@ -104,7 +107,10 @@ export class BuildRecords {
         continue;
       // Without a build to continue, the node's version starts here.
       const isFresh = build.reused && known !== undefined && !known.failed;
-      this.builds.set(build.node, isFresh ? { ...known, freshAt: build.completedAt } : build);
+      this.builds.set(
+        build.node,
+        isFresh ? { ...known, freshAt: build.completedAt } : afterBuild(build, known),
+      );
       this.changes++;
     }
     for (const run of tests) {
@@ -163,6 +169,19 @@ export class BuildRecords {
     return build === undefined || build.failed ? null : build.completedAt;
   }
 
+  /** When the oldest of an endpoint's rows were built or found fresh, in milliseconds since 1970; `nodes`: those that hold them. Null: unknown. */
+  oldestRows(path: string, nodes: readonly string[]): number | null {
+    const loads = this.#loads.get(path);
+    const times = nodes.map((node) => (loads === undefined ? this.#freshAt(node) : loadedAt(loads, node)));
+    const known = times.flatMap((time) => (time === null || Number.isNaN(time) ? [] : [time]));
+    return times.length === 0 || known.length < times.length ? null : Math.min(...known);
+  }
+
+  #freshAt(node: string): number | null {
+    const { failed, freshAt, completedAt } = this.builds.get(node) ?? {};
+    return freshAt ?? (failed ? null : (completedAt ?? null));
+  }
+
   /** When the rows of the endpoint at a path were last built or found fresh, RFC 3339 in UTC; null if a build is unknown. */
   dataAsOf(path: string, upstreamNodes: readonly string[]): string | null {
     const loads = this.#loads.get(path);
@@ -175,6 +194,18 @@ export class BuildRecords {
       ? null
       : new Date(Math.max(...times)).toISOString();
   }
+}
+
+/** After a failed build the rows are those of the build before, or newer ones. */
+function afterBuild(build: NodeBuild, known: NodeBuild | undefined): NodeBuild {
+  const before = known?.freshAt ?? (known?.failed ? undefined : known?.completedAt);
+  return build.failed && before !== undefined ? { ...build, freshAt: before } : build;
+}
+
+/** When a copy's rows of a node were built; null where no load knows it. */
+function loadedAt(loads: readonly (RelationLoad | null)[], node: string): number | null {
+  const times = loads.flatMap((load) => load?.builds?.[node] ?? []).map((time) => Date.parse(time));
+  return times.length === 0 ? null : Math.min(...times);
 }
 
 /** The version of rows that are loaded: another one after each load. Null while the build of one is not known. */

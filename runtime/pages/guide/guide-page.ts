@@ -30,7 +30,7 @@ function sectionsOf({ catalogue, limits }: GuideFacts): readonly GuideSection[] 
     { id: "pages", title: "Page through all rows", content: pages(examples) },
     { id: "formats", title: "Formats", content: formats(examples) },
     { id: "tools", title: "Spreadsheets, data frames, pipelines", content: tools(examples) },
-    { id: "freshness", title: "Freshness", content: freshness(examples) },
+    { id: "freshness", title: "Freshness", content: freshness(examples, catalogue) },
     { id: "limits", title: "Limits", content: limitsPart(limits) },
     { id: "errors", title: "Errors", content: errors() },
     { id: "deprecations", title: "Deprecations", content: deprecations(catalogue) },

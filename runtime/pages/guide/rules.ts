@@ -5,8 +5,9 @@ import { type Child, copyable, el, time } from "../explorer/dom.js";
 import { curlOf, type Examples } from "./examples.js";
 import { code, paragraph, table } from "./parts.js";
 
-export function freshness({ plain }: Examples): readonly Child[] {
+export function freshness({ plain }: Examples, { endpoints }: CatalogueBody): readonly Child[] {
   const asOf = plain?.data_as_of ?? null;
+  const promised = endpoints.filter((endpoint) => endpoint.freshness !== undefined);
   return [
     paragraph(
       "The header ",
@@ -16,6 +17,7 @@ export function freshness({ plain }: Examples): readonly Child[] {
       asOf !== null && time(asOf),
       asOf !== null && ".",
     ),
+    ...(promised.length === 0 ? [] : promises(promised)),
     paragraph(
       "Each response has an ",
       code("ETag"),
@@ -28,6 +30,32 @@ export function freshness({ plain }: Examples): readonly Child[] {
         "Only when it has changed",
         curlOf(plain).replace("curl ", "curl --etag-save rows.etag --etag-compare rows.etag "),
       ),
+  ];
+}
+
+/** How old rows may be, where that is promised. */
+function promises(promised: CatalogueBody["endpoints"]): readonly Child[] {
+  const lines = promised.map(({ path, freshness: { promise, due } = { promise: "", due: null } }) =>
+    el(
+      "tr",
+      el("th", { scope: "row" }, path),
+      el("td", promise),
+      el("td", due === null ? "not known" : time(due)),
+    ),
+  );
+  return [
+    paragraph(
+      "Of some endpoints it is promised how old the rows may be. The header ",
+      code("X-Data-Freshness"),
+      " says ",
+      code("ok"),
+      ", or ",
+      code("error"),
+      " once they are older, and until when: ",
+      code('ok;due="2026-11-30T05:00:00.000Z"'),
+      ".",
+    ),
+    table("Promised", ["Path", "Rows are fresh", "Next build by"], lines),
   ];
 }
 

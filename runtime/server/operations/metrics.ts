@@ -23,6 +23,8 @@ export interface ServedRelease {
   readonly failingEndpoints: readonly string[];
   /** Relations whose copy is older than the last build of its source. */
   readonly staleCopies: readonly string[];
+  /** Paths of endpoints whose rows are older than promised. */
+  readonly lateEndpoints: readonly string[];
   readonly load: WarehouseLoad;
   /** What works less well than it should, while queries still succeed. */
   readonly degraded: Readonly<Record<"rate_limits" | "database", boolean>>;
@@ -66,6 +68,13 @@ const READ: readonly Definition[] = [
     "Relations whose copy is older than the last build of its source.",
     "max",
     ({ staleCopies }) => staleCopies.length,
+  ],
+  [
+    "late_endpoints",
+    "1 for each endpoint whose rows are older than promised.",
+    "max",
+    ({ lateEndpoints }) => lateEndpoints.map((path) => [path, 1]),
+    "route",
   ],
   [
     "skipped_models",

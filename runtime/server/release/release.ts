@@ -54,7 +54,7 @@ export function loadRelease(
     endpoints: byPath,
     served,
     readers: readersOf(endpoints),
-    upstreamNodes: upstreamNodesIn(documentation, served),
+    ...nodesIn(documentation, served),
     isPrivate: privateMarks(catalogue),
   };
 }
@@ -68,17 +68,19 @@ function readersOf(endpoints: readonly LoadedEndpoint[]): LoadedRelease["readers
 }
 
 /** A folder of an earlier version does not list them. */
-function upstreamNodesIn(
+function nodesIn(
   { lineage }: Release["documentation"],
   served: LoadedRelease["served"],
-): LoadedRelease["upstreamNodes"] {
-  const { upstreamNodes = {} } = lineageIn(lineage);
-  return new Map(
-    [...served].flatMap(([path, { spec }]) => {
-      const nodes = ownValue(upstreamNodes, spec.path);
-      return nodes === undefined ? [] : [[path, nodes] as const];
-    }),
-  );
+): Pick<LoadedRelease, "upstreamNodes" | "rowNodes"> {
+  const { upstreamNodes = {}, rowNodes = {} } = lineageIn(lineage);
+  const byServedPaths = (byPath: Readonly<Record<string, readonly string[]>>) =>
+    new Map(
+      [...served].flatMap(([path, { spec }]) => {
+        const nodes = ownValue(byPath, spec.path);
+        return nodes === undefined ? [] : [[path, nodes] as const];
+      }),
+    );
+  return { upstreamNodes: byServedPaths(upstreamNodes), rowNodes: byServedPaths(rowNodes) };
 }
 
 /** @throws when two modules serve a path: one of the two would be lost, with its tier */

@@ -29,6 +29,8 @@ export interface Service {
   readonly failingEndpoints: () => readonly string[];
   /** Relations, as `schema.name`, whose copy is older than the last build of its source. */
   readonly staleCopies: () => readonly string[];
+  /** Paths of endpoints whose rows are older than promised. */
+  readonly lateEndpoints: () => readonly string[];
   /** Why the release may be old; null while it is not. */
   readonly refreshDegraded: () => string | null;
   /** Endpoints whose changes the guard holds back. */

@@ -35,6 +35,7 @@ async function health(exchange: Exchange, service: Service): Promise<Reply> {
     missing_columns: service.missingColumns(),
     failing_endpoints: service.failingEndpoints(),
     stale_copies: service.staleCopies(),
+    late_endpoints: service.lateEndpoints(),
     held_back: service.heldBack(),
   };
   const named = Object.entries(lists).filter(([, { length }]) => length > 0);

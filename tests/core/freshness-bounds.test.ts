@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { dueOf, freshnessText } from "../../runtime/core/model/freshness.js";
+
+const due = (promise: { within?: number; by?: string }, built: string): string =>
+  new Date(dueOf(promise, Date.parse(built))).toISOString();
+
+describe("the bound of rows", () => {
+  it.each([
+    // The build of a day holds until the time on the day after.
+    ["06:00 Europe/Vienna", "2026-11-29T04:00:00Z", "2026-11-30T05:00:00.000Z"],
+    ["06:00 Europe/Vienna", "2026-11-29T05:00:00Z", "2026-11-30T05:00:00.000Z"],
+    ["06:00 Europe/Vienna", "2026-11-29T22:59:59Z", "2026-11-30T05:00:00.000Z"],
+    // Vienna's next day has begun.
+    ["06:00 Europe/Vienna", "2026-11-29T23:00:00Z", "2026-12-01T05:00:00.000Z"],
+    ["06:00", "2026-11-29T23:59:59Z", "2026-11-30T06:00:00.000Z"],
+    ["06:00 America/Los_Angeles", "2026-11-29T07:00:00Z", "2026-11-29T14:00:00.000Z"],
+    ["00:00 Asia/Kathmandu", "2026-11-29T18:15:00Z", "2026-11-30T18:15:00.000Z"],
+    // Clocks go forward at 2 to 3, and back at 3 to 2.
+    ["06:00 Europe/Vienna", "2026-03-28T12:00:00Z", "2026-03-29T04:00:00.000Z"],
+    ["02:30 Europe/Vienna", "2026-03-28T12:00:00Z", "2026-03-29T01:30:00.000Z"],
+    ["02:30 Europe/Vienna", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00.000Z"],
+    ["00:30 America/Sao_Paulo", "2018-11-03T12:00:00Z", "2018-11-04T03:30:00.000Z"],
+  ])("by %s, of a build at %s, is %s", (by, built, expected) => {
+    expect(due({ by }, built)).toBe(expected);
+  });
+
+  it("is the sooner of two", () => {
+    const built = "2026-11-29T10:00:00Z";
+    expect(due({ within: 7200 }, built)).toBe("2026-11-29T12:00:00.000Z");
+    expect(due({ within: 7200, by: "06:00" }, built)).toBe("2026-11-29T12:00:00.000Z");
+    expect(due({ within: 93_600, by: "06:00" }, built)).toBe("2026-11-30T06:00:00.000Z");
+  });
+
+  it("is the local time on the local day after the build, in every zone and at every clock change", () => {
+    const zones = [
+      "Europe/Vienna",
+      "America/New_York",
+      "Australia/Lord_Howe",
+      "Africa/Casablanca",
+      "Asia/Kolkata",
+      "UTC",
+    ];
+    for (const zone of zones) {
+      const format = new Intl.DateTimeFormat("sv-SE", {
+        timeZone: zone,
+        dateStyle: "short",
+        timeStyle: "short",
+      });
+      for (let hour = 0; hour < 366 * 24; hour += 29) {
+        const built = Date.UTC(2026, 0, 1, hour, 17);
+        const [day = ""] = format.format(built).split(" ");
+        const next = new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10);
+        expect(format.format(dueOf({ by: `06:40 ${zone}` }, built))).toBe(`${next} 06:40`);
+      }
+    }
+  });
+
+  it("is said in words", () => {
+    expect(freshnessText({ within: 93_600, by: "06:00 Europe/Vienna" })).toBe(
+      "by 06:00 Europe/Vienna, at most 26 hours old",
+    );
+    expect(freshnessText({ within: 5400 })).toBe("at most 90 minutes old");
+    expect(freshnessText({ within: 604_800 })).toBe("at most 7 days old");
+    expect(freshnessText({ within: 86_400 })).toBe("at most 24 hours old");
+  });
+});

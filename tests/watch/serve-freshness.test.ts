@@ -1,0 +1,119 @@
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { type Served, serve } from "../support/command.js";
+import { databaseUrl, ownSchema } from "../support/database.js";
+import { putJson } from "../support/files.js";
+import { manifestOf } from "../support/manifest.js";
+import { generateInto, KEYS, ownFolder } from "../support/service.js";
+
+const schema = await ownSchema(
+  `CREATE TABLE @.one AS SELECT 1 AS n; CREATE TABLE @.two AS SELECT 2 AS n;
+   CREATE VIEW @.both AS SELECT n FROM @.one UNION ALL SELECT n FROM @.two`,
+);
+const model = (name: string, materialized: string, reads: readonly string[], more: object) => ({
+  ...{ name, schema, materialized, tags: ["production", "flows", `api:${name}`], columns: { n: "int" } },
+  parents: reads.map((parent) => `model.test.${parent}`),
+  routewright: { fresh_within: "26h", ...more },
+});
+const manifest = manifestOf([
+  model("one", "table", [], { max_age: 300 }),
+  model("two", "table", [], {}),
+  model("both", "view", ["one", "two"], {}),
+]);
+
+const HOUR = 3_600_000;
+const hoursAgo = (hours: number): Date => new Date(Date.now() - hours * HOUR);
+
+/** Builds of nodes, so many hours ago; a negative number: it failed then. */
+function runResults(nodes: Readonly<Record<string, number>>) {
+  const results = Object.entries(nodes).map(([name, hours]) => ({
+    unique_id: `model.test.${name}`,
+    status: hours < 0 ? "error" : "success",
+    timing: [{ name: "execute", completed_at: hoursAgo(Math.abs(hours)).toISOString() }],
+  }));
+  const dbt_schema_version = "https://schemas.getdbt.com/dbt/run-results/v6.json";
+  return {
+    metadata: { dbt_schema_version, generated_at: hoursAgo(0).toISOString() },
+    results,
+    args: { which: "build" },
+  };
+}
+
+const METRICS = { METRICS_PUBLIC: "true", API_KEYS: JSON.stringify({ [KEYS.tier3]: "tier3" }) };
+
+async function started(nodes: Readonly<Record<string, number>> | null): Promise<Served & { file: string }> {
+  const folder = ownFolder();
+  generateInto(join(folder, "generated"), manifest);
+  const file = join(folder, "run_results.json");
+  if (nodes !== null) putJson(file, runResults(nodes));
+  const variables = nodes === null ? {} : { DBT_RUN_RESULTS_PATH: "run_results.json" };
+  const command = await serve(folder, ["--only", "data"], {
+    DATABASE_URL: databaseUrl,
+    ...METRICS,
+    ...variables,
+  });
+  return { ...command, file };
+}
+
+const get = async ({ url }: Served, path: string) => fetch(`${url}${path}`);
+
+/** `ok` or `error`, and how many hours are left. */
+async function stateOf(
+  command: Served,
+  name: string,
+): Promise<readonly [state: string, hours: number] | null> {
+  const text = (await get(command, `/v1/flows/${name}`)).headers.get("x-data-freshness");
+  if (text === null) return null;
+  const [, state = "", due = ""] = /^(\w+);due="(.*)"$/.exec(text) ?? [];
+  return [state, Math.round((Date.parse(due) - Date.now()) / HOUR)];
+}
+
+async function lateIn(command: Served): Promise<unknown> {
+  const health = (await (await get(command, "/health")).json()) as { late_endpoints?: unknown };
+  const metrics = await (await get(command, "/metrics")).text();
+  const routes = [...metrics.matchAll(/^routewright_late_endpoints\{route="(.*)"\} 1$/gm)].map(
+    ([, path]) => path,
+  );
+  expect(routes).toEqual(health.late_endpoints ?? []);
+  return routes;
+}
+
+it("rows say whether they are as fresh as promised, by the oldest table behind them, also after a failed build", async () => {
+  const command = await started({ one: 2, two: 20, both: 40 });
+  expect(await stateOf(command, "one")).toEqual(["ok", 24]);
+  expect(await stateOf(command, "both")).toEqual(["ok", 6]);
+  expect(await lateIn(command)).toEqual([]);
+  // The next run builds one of the two, and fails at the other.
+  putJson(command.file, runResults({ one: 1, two: -1 }));
+  await expect.poll(() => stateOf(command, "one")).toEqual(["ok", 25]);
+  expect(await stateOf(command, "two")).toEqual(["ok", 6]);
+  expect(await stateOf(command, "both")).toEqual(["ok", 6]);
+  const catalogue = (await (await get(command, "/v1/system/catalogue")).json()) as {
+    endpoints: readonly { path: string; freshness?: { promise: string; due: string } }[];
+  };
+  const { freshness } = catalogue.endpoints.find(({ path }) => path === "/v1/flows/both") ?? {};
+  expect(freshness).toMatchObject({ promise: "at most 26 hours old", within_seconds: 93_600 });
+  expect(Math.round((Date.parse(freshness?.due ?? "") - Date.now()) / HOUR)).toBe(6);
+  await command.stop();
+});
+
+it("what is older than promised is said to be, in answers, health and metrics, and so is what nobody knows", async () => {
+  const late = await started({ one: 2, two: 30, both: 1 });
+  expect(await stateOf(late, "two")).toEqual(["error", -4]);
+  expect(await stateOf(late, "both")).toEqual(["error", -4]);
+  expect(await lateIn(late)).toEqual(["/v1/flows/both", "/v1/flows/two"]);
+  await late.stop();
+  const unknown = await started(null);
+  expect(await stateOf(unknown, "one")).toBeNull();
+  expect(await lateIn(unknown)).toEqual(["/v1/flows/both", "/v1/flows/one", "/v1/flows/two"]);
+  await unknown.stop();
+});
+
+it("no public copy outlives the promise", async () => {
+  const folder = await started({ one: 26 - 100 / 3600, two: 1, both: 1 });
+  const control = (await get(folder, "/v1/flows/one")).headers.get("cache-control");
+  const [, seconds] = /^public, max-age=(\d+)$/.exec(control ?? "") ?? [];
+  expect(Number(seconds)).toBeLessThanOrEqual(100);
+  expect(Number(seconds)).toBeGreaterThan(0);
+  await folder.stop();
+});
