@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { dueOf, freshnessText } from "../../runtime/core/model/freshness.js";
+import { BuildRecords } from "../../runtime/core/warehouse/data-versions.js";
 
 const due = (promise: { within?: number; by?: string }, built: string): string =>
   new Date(dueOf(promise, Date.parse(built))).toISOString();
@@ -63,4 +64,65 @@ describe("the bound of rows", () => {
     expect(freshnessText({ within: 604_800 })).toBe("at most 7 days old");
     expect(freshnessText({ within: 86_400 })).toBe("at most 24 hours old");
   });
+});
+
+/** A run of dbt: what became of each node that it built. */
+type Run = Readonly<Record<string, "success" | "failed" | "reused">>;
+
+/** Numbers that a seed decides. */
+function chooser(seed: number) {
+  let state = seed + 1;
+  return (below: number): number => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state % below;
+  };
+}
+
+const NODES = ["a", "b", "c"];
+
+function randomRuns(choose: (below: number) => number): readonly (readonly [time: number, run: Run])[] {
+  let time = 0;
+  return Array.from({ length: 1 + choose(8) }, () => {
+    // A report may also come late, after that of a later run.
+    time += choose(5) === 0 ? -1000 : 1000 * (1 + choose(5));
+    const built = NODES.filter(() => choose(3) > 0);
+    const status = () => (["success", "success", "failed", "reused"] as const)[choose(4)] ?? "success";
+    return [time, Object.fromEntries(built.map((node) => [node, status()]))] as const;
+  });
+}
+
+/** Since when a node's rows are surely as fresh, told run by run; null: nobody knows. */
+function rowsOf(node: string, runs: readonly (readonly [time: number, run: Run])[]): number | null {
+  let [since, last]: [number | null, number] = [null, -Infinity];
+  for (const [time, run] of runs) {
+    const status = run[node];
+    if (status === undefined || time <= last) continue;
+    last = time;
+    if (status !== "failed") since = time;
+  }
+  return since;
+}
+
+/** `FRESHNESS_SEQUENCES=10000` tries as many. */
+const SEQUENCES = Number(process.env["FRESHNESS_SEQUENCES"] ?? 1000);
+
+it(`rows are as old as the oldest of their tables surely is, in ${String(SEQUENCES)} random sequences of runs`, () => {
+  for (let seed = 0; seed < SEQUENCES; seed++) {
+    const choose = chooser(seed);
+    const runs = randomRuns(choose);
+    const records = new BuildRecords();
+    for (const [completedAt, run] of runs)
+      records.record(
+        Object.entries(run).map(([node, status]) => ({
+          ...{ node, completedAt },
+          ...(status === "failed" && { failed: true as const }),
+          ...(status === "reused" && { reused: true as const }),
+        })),
+      );
+    const behind = NODES.slice(0, 1 + choose(3));
+    const times = behind.map((node) => rowsOf(node, runs));
+    const known = times.flatMap((time) => time ?? []);
+    const expected = known.length < times.length ? null : Math.min(...known);
+    expect([seed, records.oldestRows("/v1/x/y", behind)]).toEqual([seed, expected]);
+  }
 });

@@ -1,4 +1,5 @@
 const NEW_ENDPOINT = "A new endpoint is published on purpose; at tier0 over private data it is exposing.";
+const PROMISE = "The answers are the same; what falls is the promise how old their rows are at most.";
 const MOVED = "The old path answers as before; its headers name the new one.";
 const OTHER_RELATION =
   "Whether another relation has the same rows is not in the manifest: a renamed model or a moved schema has.";
@@ -56,6 +57,11 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   "the tier tag is misspelt: the model is skipped, never served to everybody ←": NEW_ENDPOINT,
   "a model with a private column is published at tier3 →": NEW_ENDPOINT,
   "the model is no longer published ←": NEW_ENDPOINT,
+  "the rows are promised to be fresh ←": PROMISE,
+  "the rows may be older →": PROMISE,
+  "the rows are promised for a later time of day →": PROMISE,
+  "the rows are promised in another zone →": PROMISE,
+  "the rows are promised in another zone ←": PROMISE,
   "the endpoint becomes a preview →":
     "The answers are the same; what falls is the promise that they stay so.",
   "the endpoint goes after its sunset →": "The announced date has passed.",
