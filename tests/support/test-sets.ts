@@ -47,7 +47,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("server/operations", "served", "log-output", "who-costs-what"),
     ...within("server/operations/workers"),
     ...within("server/release", "adapter", "copies", "damaged-folder", "damaged-installation"),
-    ...within("watch", "config", "guard", "refresh", "serve-run-results", "watch-command"),
+    ...within("watch", "config", "guard", "refresh", "serve-freshness", "serve-run-results", "watch-command"),
     ...within("postgres", "connections", "lost-connections", "outage", "swaps-under-traffic"),
     ...within("postgres/embedded"),
     ...within("clickhouse", "changes-under-traffic", "errors-behind", "faults"),

@@ -133,11 +133,13 @@ export const CATALOGUE_SCHEMA = openRecord({
           freshness: described(
             "How old the rows may be.",
             openRecord(
-              { promise: described("As `by 06:00 Europe/Vienna, at most 26 hours old`.", text) },
+              {
+                promise: described("As `by 06:00 Europe/Vienna, at most 26 hours old`.", text),
+                due: described("As in `X-Data-Freshness`; null: no build is known.", textOrNull),
+              },
               {
                 within_seconds: integer,
                 by: described("The time of day by which they are of a build of that day.", text),
-                due: described("As in `X-Data-Freshness`; null: no build is known.", textOrNull),
               },
             ),
           ),
