@@ -26,7 +26,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
       "trouble",
       "views",
     ),
-    ...within("pages", "guide", "pages", "pictures", "prototype-names"),
+    ...within("pages", "guide", "pages", "pictures", "prototype-names", "tasks"),
     ...within("ramp/hosted-pages", "pages"),
     ...within("readme", "site"),
   ],

@@ -4,7 +4,7 @@ import { freeMemory } from "../warehouse/free-memory.js";
 import { joined } from "../warehouse/warehouse.js";
 import type { Reply } from "../http/send.js";
 import { privateControl } from "./caching-headers.js";
-import { COMPRESSED_FROM_BYTES, compress, type Encoding, encodingOf } from "./content-negotiation.js";
+import { compress, type Encoding, encodingOf } from "./content-negotiation.js";
 import { entityTag, matchesTag } from "./entity-tag.js";
 
 /** The object with its tag, and a buffer with what V8 and the allocator need for its memory: measured. */
@@ -128,6 +128,9 @@ export class ResponseMemory {
   }
 }
 
+/** A page asks for a dozen documents at once, which share the initial congestion window; each is compressed once. */
+const COMPRESSED_DOCUMENT_FROM_BYTES = 1024;
+
 /** A document of this server: revalidated by its entity tag, compressed where the client accepts that. */
 export async function documentReply(
   document: BufferedResult,
@@ -137,7 +140,7 @@ export async function documentReply(
   // Shared caches would repeat the rate limit of one reader. Browsers ask again, so that files of two versions never mix.
   const headers = { "Cache-Control": privateControl(request), ...more, ETag: document.tag };
   if (matchesTag(document.tag, request.headers["if-none-match"])) return { status: 304, body: "", headers };
-  const encoding = document.bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(request);
+  const encoding = document.bytes < COMPRESSED_DOCUMENT_FROM_BYTES ? null : encodingOf(request);
   if (encoding === null) return { status: 200, body: document.body, headers };
   const body = await document.compressed(encoding);
   return { status: 200, body, headers: { ...headers, "Content-Encoding": encoding } };

@@ -144,7 +144,7 @@ export class EndpointDetails {
     this.#running?.abort();
     const running = new AbortController();
     this.#running = running;
-    this.#rows.replaceChildren(el("p.note", "Running …"));
+    this.#rows.replaceChildren(el("p.note.running", "Running …"));
     try {
       const result = await query(this.#request, running.signal);
       if (running.signal.aborted) return;

@@ -144,7 +144,7 @@ function content(
   const box = el(
     "div",
     el(
-      "p.note",
+      "p.note.running",
       read,
       " ",
       button("Stop", () => stop.abort()),
