@@ -1,9 +1,12 @@
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { suiteBrowser } from "../pages/browser.js";
+import { visit } from "../pages/explorer/page.js";
 import { type Served, serve } from "../support/command.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { putJson } from "../support/files.js";
 import { manifestOf } from "../support/manifest.js";
+import { needs } from "../support/needs.js";
 import { generateInto, KEYS, ownFolder } from "../support/service.js";
 
 const schema = await ownSchema(
@@ -116,4 +119,23 @@ it("no public copy outlives the promise", async () => {
   expect(Number(seconds)).toBeLessThanOrEqual(100);
   expect(Number(seconds)).toBeGreaterThan(0);
   await folder.stop();
+});
+
+describe.skipIf(!needs("chromium"))("the explorer and the guide", () => {
+  const browser = suiteBrowser();
+
+  it("say what is promised, and what is late", async () => {
+    const command = await started({ one: 2, two: 30, both: 1 });
+    const { page } = await visit(browser.context, command.url, "/explore?endpoint=/v1/flows/two");
+    const fact = page.locator("dl.facts div", { hasText: "Promised" });
+    expect(await fact.innerText()).toMatch(/at most 26 hours old; late since /);
+    await page.goto(`${command.url}/explore?endpoint=/v1/flows/one`);
+    expect(await fact.innerText()).toMatch(/at most 26 hours old; next build by /);
+    await page.goto(`${command.url}/guide`);
+    const rows = await page
+      .locator("#freshness ~ * tbody tr, section:has(#freshness) tbody tr")
+      .allInnerTexts();
+    expect(rows.filter((row) => row.includes("at most 26 hours old"))).toHaveLength(3);
+    await command.stop();
+  });
 });

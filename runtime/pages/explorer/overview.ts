@@ -48,10 +48,11 @@ function formerPath({ path, sunset }: NonNullable<CatalogueEndpoint["former_path
 
 /** Latest build, tests, page size and order. */
 export function facts(endpoint: CatalogueEndpoint): HTMLElement {
-  const { callable, last_build, data_as_of, tests, pagination, sort } = endpoint;
+  const { callable, last_build, data_as_of, freshness, tests, pagination, sort } = endpoint;
   const rows: (readonly [string, readonly Child[]])[] = [
     ["Last build", callable ? buildFact(last_build) : [NOT_SHOWN]],
     ["Data as of", data_as_of === null ? [] : [time(data_as_of)]],
+    ["Promised", callable && freshness ? promiseFact(freshness) : []],
     ["Tests", callable ? [tests === null ? "none" : testsFact(tests)] : [NOT_SHOWN]],
     [
       "Rows per page",
@@ -72,6 +73,13 @@ export function facts(endpoint: CatalogueEndpoint): HTMLElement {
 }
 
 const NOT_SHOWN = "not shown with this key";
+
+/** How old the rows may be, and whether they are older. */
+function promiseFact({ promise, due }: NonNullable<CatalogueEndpoint["freshness"]>): readonly Child[] {
+  if (due === null) return [`${promise}; no build is known`];
+  const isLate = Date.parse(due) < Date.now();
+  return [`${promise}; `, isLate ? el("strong.bad", "late since ") : "next build by ", time(due)];
+}
 
 function buildFact(build: CatalogueEndpoint["last_build"]): readonly Child[] {
   if (build === null) return ["not known"];
