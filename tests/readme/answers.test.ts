@@ -33,7 +33,11 @@ const ANSWERS: readonly (readonly [question: string, page: string, words: RegExp
   ["How do I put our logo on the pages?", `${GENERATOR}/configuration.md`, /`logo`/],
   ["How do I create a key?", `${RUNTIME}/keys.md`, /keys create/],
   ["How do I revoke a leaked key?", `${RUNTIME}/how-to/rotate-a-key.md`, /leak/i],
-  ["Which tier opens what?", `${RUNTIME}/keys.md`, /tier N and below/],
+  [
+    "What does a tier open, and what does it cost?",
+    `${RUNTIME}/keys.md`,
+    /tier N and below[^]*What a tier costs/,
+  ],
   ["How many requests may a caller send?", `${RUNTIME}/limits.md`, /requests/],
   ["Why 404?", `${RUNTIME}/errors.md`, /`404`|\| 404/],
   ["What does this message mean?", `${RUNTIME}/troubleshooting.md`, /cause/i],

@@ -30,7 +30,7 @@ export class StartPage {
   readonly #heading = el("h2", { id: "start", tabindex: -1 });
   readonly #status = el("p.found");
   readonly #about: HTMLElement;
-  readonly #headline = el("div");
+  readonly #headline = el("div.awaited");
   readonly #rest = el("div.rest");
   /** What has been read, by path: typing in the search reads nothing again. */
   readonly #figures = new Map<string, Promise<LiveFigure | null>>();
@@ -55,6 +55,7 @@ export class StartPage {
   /** Left out where nothing can be read: the page works without it. */
   async #showHeadline(): Promise<void> {
     const figures = await readHeadline(this.#body.endpoints).catch(() => []);
+    this.#headline.classList.remove("awaited");
     if (figures.length > 0) this.#headline.replaceChildren(headlineView(figures, this.#actions.change));
   }
 
