@@ -13,6 +13,8 @@ export default defineConfig(
       ".data/",
       ".cache/",
       "templates/starter/",
+      // Generated.
+      "runtime/filter/parser.ts",
     ],
   },
   {

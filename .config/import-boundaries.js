@@ -16,6 +16,7 @@ const list = ([text]) => text.split(/\s+/).filter((word) => word !== "");
 /** `part: what its code may load when it is used, by import()`: an arrow of its own, which forms no circle. */
 export const LOADED_WHEN_USED = {
   "runtime/core/warehouse": list`runtime/metrics`,
+  "runtime/core/request": list`runtime/filter`,
   "runtime/core/handler": list`runtime/postgres runtime/clickhouse`,
   "runtime/server": list`runtime/postgres runtime/postgres/embedded`,
   "runtime/server/operations": list`runtime/postgres`,
@@ -57,6 +58,7 @@ export const BOUNDARIES = {
   "runtime/core/handler": list`
     runtime/core/model runtime/core/http runtime/core/request runtime/core/request/rate-limit runtime/core/warehouse
     runtime/core/response`,
+  "runtime/filter": list`runtime/core/model runtime/core/warehouse`,
   "runtime/metrics": list`runtime/core/model runtime/core/request runtime/core/warehouse`,
   "runtime/postgres/connection": list`runtime/core/model`,
   "runtime/postgres/embedded": list`runtime/core/model`,

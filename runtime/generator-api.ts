@@ -4,6 +4,7 @@ export * from "./core/model/aggregate.js";
 export { projectSqlProblem, tokensOf } from "./core/model/project-sql.js";
 export * from "./core/model/endpoint.js";
 export * from "./core/model/column-operators.js";
+export * from "./core/model/filter-text.js";
 export { columnNamed, type MissingColumn, missingColumns, relationsOf } from "./core/model/column-names.js";
 export * from "./core/model/column-types.js";
 export * from "./core/model/limits.js";

@@ -110,6 +110,7 @@ const endpoint: Schema<CatalogueEntry> = record(
     synonyms: texts,
     numbers: oneOf(["string"]),
     filters: listOf(record({ column: text, type: oneOf(VALUE_KINDS) })),
+    filter: yes,
     fields: yes,
     cursor: texts,
     aggregate: AGGREGATE_SCHEMA,

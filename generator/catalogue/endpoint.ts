@@ -133,7 +133,16 @@ function unversioned(uniqueId: string): string {
 function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context: Context): CatalogueEntry {
   const { category, resource, granularity, window, tier } = tags;
   const { methods, legacy, parameters, ...api } = settings.api;
-  const { numbers, cursor, filters, fields, rows, former_paths: formerPaths, changes } = settings.routewright;
+  const {
+    numbers,
+    cursor,
+    filter,
+    filters,
+    fields,
+    rows,
+    former_paths: formerPaths,
+    changes,
+  } = settings.routewright;
   const { stability, title, fresh_within: within, fresh_by: by } = settings.routewright;
   const requiredTier = tier ?? context.defaultTier;
   const { max_age: ownAge = context.publicAge } = settings.routewright;
@@ -171,6 +180,7 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
     ...api,
     ...(cursor && { cursor }),
     ...(filters.length > 0 && { filters }),
+    ...(filter && { filter }),
     ...(fields && { fields }),
     ...(rows && { rows }),
     deprecationDate: model.deprecationDate,

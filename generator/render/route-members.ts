@@ -75,6 +75,7 @@ export function queryMembers(endpoint: CatalogueEntry): Member[] {
   return [
     ...parameters,
     ...filterMembers(endpoint),
+    ...expressionMembers(endpoint),
     ...aggregateMembers(endpoint),
     ...fieldsMembers(endpoint),
     ...pageMembers(endpoint),
@@ -89,6 +90,11 @@ function filterMembers({ filters = [], parameters }: Endpoint): Member[] {
     .map((filter) =>
       optional(filter.column, operatorsType(filter), `Filter: \`${filter.column}\` compared with a value.`),
     );
+}
+
+function expressionMembers({ filter }: Endpoint): Member[] {
+  const text = "Conditions on the columns that filters compare, with `and`, `or`, `not` and parentheses.";
+  return filter === true ? [optional("filter", "string", text)] : [];
 }
 
 /** What chooses groups and measures, the range of `metric_time`, and the filters on groups. */

@@ -98,6 +98,7 @@ function declarationOf(endpoint: Endpoint): Properties {
       "filters",
       endpoint.filters && new Properties(endpoint.filters.map(({ column, type }) => [column, type])),
     ],
+    ["filter", endpoint.filter],
     ["fields", endpoint.fields],
     ["rows", endpoint.rows && new Properties(Object.entries(endpoint.rows))],
     ["cursor", endpoint.cursor],

@@ -1,7 +1,13 @@
 import type { LetterCase } from "../core/model/endpoint.js";
 import type { Comparison } from "../core/model/operators.js";
 import type { ColumnCondition, Condition, TypedValue } from "../core/model/query.js";
-import { dayAfter, type FilterDialect, treeSql } from "../core/warehouse/condition-sql.js";
+import {
+  type DatePart,
+  dayAfter,
+  type FilterDialect,
+  type TextOperator,
+  treeSql,
+} from "../core/warehouse/condition-sql.js";
 import { constant, escapedIdentifier, escapedLiteral, join, sql, type Sql } from "../core/warehouse/sql.js";
 import { type FilterType, typedValues } from "../core/warehouse/filter-type.js";
 import type { ResultColumns } from "../core/warehouse/warehouse.js";
@@ -25,6 +31,8 @@ const DIALECT: FilterDialect<FilterSide, unknown> = {
   matches: ({ column, type, values: [pattern = ""] }) =>
     sql`lowerUTF8(${textOf(column, type)}) LIKE lowerUTF8(${parameter(pattern, "String")})`,
   comparesDay,
+  hasText,
+  isInPart,
   compares: ({ column, type, condition }, operator) =>
     compares(operator, column, type, typedValues(condition, filterType(parseType(type)))[0]),
   isNull: ({ column, type }, isWanted) => isNull(column, type, isWanted),
@@ -162,6 +170,27 @@ function isAnyFolded(text: Sql, letterCase: LetterCase, values: readonly string[
     list: (list) => sql`has(arrayMap(v -> ${fold}(v), ${array(list, "String")}), ${fold}(${text}))`,
     long: (value) => sql`${fold}(${parameter(value, "String")}) = ${fold}(${text})`,
   });
+}
+
+const TEXT_TESTS = {
+  contains: (text: Sql, part: Sql) => sql`position(${text}, ${part}) > 0`,
+  startswith: (text: Sql, part: Sql) => sql`startsWith(${text}, ${part})`,
+  endswith: (text: Sql, part: Sql) => sql`endsWith(${text}, ${part})`,
+} as const;
+
+function hasText({ column, type, values: [text = ""] }: FilterSide, operator: TextOperator): Sql {
+  return TEXT_TESTS[operator](textOf(column, type), parameter(text, "String"));
+}
+
+function isInPart({ column, type, values }: FilterSide, part: DatePart): Sql {
+  const value = columnOf(column);
+  const isTime = parseType(type).name.startsWith("DateTime");
+  const inUtc = isTime ? sql`toTimeZone(${value}, 'UTC')` : value;
+  const number = part === "month" ? sql`toMonth(${inUtc})` : sql`toDayOfMonth(${inUtc})`;
+  return sql`${number} IN (${join(
+    values.map((each) => constant(Number(each))),
+    ", ",
+  )})`;
 }
 
 /** Cuts a list so that each part fits into a parameter. */

@@ -6,6 +6,7 @@ import type { Condition, RawFields, Selection } from "../core/model/query.js";
 import type { ServedEndpoint } from "../core/model/served-endpoint.js";
 import { readList, readRequired, readSingle } from "../core/request/request-fields.js";
 import { missingFilter, readConditions, unsupported, withOperators } from "../core/request/resolve-query.js";
+import { isFilter } from "./resolve-grouping.js";
 import { aggregateOfRows } from "./rows-aggregate.js";
 
 /** Parameters of a request for the points of a chart; the others are filters of the endpoint. */
@@ -51,9 +52,11 @@ function readFilters(endpoint: ServedEndpoint, sent: RawFields): Result<readonly
   const fields = withOperators(endpoint, others);
   if (isHttpError(fields)) return fields;
   const { filters } = endpoint;
-  const unknown = [...fields.keys()].filter((name) => !filters.some((filter) => filter.name === name));
+  const unknown = [...fields.keys()].filter(
+    (name) => !filters.some((filter) => filter.name === name) && !isFilter(endpoint, name),
+  );
   if (unknown.length > 0) return unsupported(unknown, "query");
-  const conditions = readConditions(filters, fields);
+  const conditions = readConditions(filters, fields, { endpoint, filters: endpoint.spec.filters ?? [] });
   if (isHttpError(conditions)) return conditions;
   return missingFilter(endpoint.spec, conditions) ?? conditions;
 }

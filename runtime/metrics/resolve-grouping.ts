@@ -21,7 +21,7 @@ import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "../core/model
 import { columnsOf, type Condition, type RawFields, type Selection } from "../core/model/query.js";
 import type { ServedEndpoint, ServedFilter } from "../core/model/served-endpoint.js";
 import { readList, readPage, readSingle } from "../core/request/request-fields.js";
-import { missingFilter, readConditions, unknownError } from "../core/request/resolve-query.js";
+import { FILTER, missingFilter, readConditions, unknownError } from "../core/request/resolve-query.js";
 
 /** What a request for groups selects: its filters restrict the rows before they are grouped. */
 export function readGroups(
@@ -32,10 +32,13 @@ export function readGroups(
 ): Result<Selection> {
   const parameters = groupParameters(endpoint, aggregate, fields);
   const unknown = [...fields.keys()].filter(
-    (name) => !isGroupField(aggregate, name) && !parameters.some((parameter) => parameter.name === name),
+    (name) =>
+      !isGroupField(aggregate, name) &&
+      !isFilter(endpoint, name) &&
+      !parameters.some((parameter) => parameter.name === name),
   );
   if (unknown.length > 0) return unknownError(endpoint, aggregate, unknown, source);
-  const conditions = readConditions(parameters, fields);
+  const conditions = readConditions(parameters, fields, filterScope(endpoint, aggregate));
   if (isHttpError(conditions)) return conditions;
   const missing = missingFilter(endpoint.spec, conditions);
   if (missing) return missing;
@@ -58,6 +61,15 @@ function isGroupField(aggregate: Aggregate, name: string): boolean {
   const sorts = aggregate.saved === undefined ? SORT_FIELDS : [];
   return [...groupingFields(aggregate), ...sorts, ...PAGE_FIELDS, "cursor"].includes(name);
 }
+
+/** What the parameter `filter` may name: columns of rows, or groups of metrics. */
+export function filterScope(endpoint: ServedEndpoint, aggregate: Aggregate | undefined) {
+  const filters = aggregate?.of === "metrics" ? aggregate.filters : (endpoint.spec.filters ?? []);
+  return { endpoint, filters };
+}
+
+export const isFilter = ({ spec }: ServedEndpoint, name: string): boolean =>
+  spec.filter === true && name === FILTER;
 
 /** The filters that a request names: the endpoint's own, or on the groups of metrics. */
 export function groupParameters(

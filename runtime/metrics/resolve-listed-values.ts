@@ -9,7 +9,13 @@ import type { ServedEndpoint, ServedFilter } from "../core/model/served-endpoint
 import { readPage, readRequired, readSingle } from "../core/request/request-fields.js";
 import { missingFilter, readConditions, unsupported, withOperators } from "../core/request/resolve-query.js";
 import { aggregateOfRows } from "./rows-aggregate.js";
-import { groupParameters, measureConditions, readGrouping } from "./resolve-grouping.js";
+import {
+  filterScope,
+  groupParameters,
+  isFilter,
+  measureConditions,
+  readGrouping,
+} from "./resolve-grouping.js";
 
 /** Parameters of a request for values; the others are filters of the endpoint. */
 const OWN_FIELDS: readonly string[] = ["path", "column", "prefix", "limit"];
@@ -37,9 +43,11 @@ export function readValuesQuestion(
   const fields = withOperators(endpoint, new Map([...sent].filter(([name]) => !OWN_FIELDS.includes(name))));
   if (isHttpError(fields)) return fields;
   const filters = asked.grouping === null ? endpoint.filters : filtersOf(endpoint, asked.grouping, fields);
-  const unknown = [...fields.keys()].filter((name) => !filters.some((filter) => filter.name === name));
+  const unknown = [...fields.keys()].filter(
+    (name) => !filters.some((filter) => filter.name === name) && !isFilter(endpoint, name),
+  );
   if (unknown.length > 0) return unsupported(unknown, "query");
-  const conditions = readConditions(filters, fields);
+  const conditions = readConditions(filters, fields, filterScope(endpoint, asked.grouping?.aggregate));
   if (isHttpError(conditions)) return conditions;
   const missing = missingFilter(endpoint.spec, conditions);
   if (missing) return missing;

@@ -164,6 +164,7 @@ function endpointOf(
     ...(endpoint.filters && {
       filters: endpoint.filters.map(({ column, type }) => ({ column, operators: operatorsOf(type) })),
     }),
+    ...(endpoint.filter && { filter: endpoint.filter }),
     ...(endpoint.aggregate && { aggregate: aggregateOf(endpoint.aggregate, record) }),
     ...(endpoint.fields && { fields: endpoint.fields }),
     ...(endpoint.cursor && { cursor: endpoint.cursor }),

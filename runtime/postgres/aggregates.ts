@@ -13,6 +13,7 @@ import {
 } from "../core/warehouse/sql.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import { where } from "./filters.js";
+import { inUtc } from "./texts.js";
 import { aggregateName, compared, infix } from "./names.js";
 
 /** How PostgreSQL writes the parts of a statement of groups. */
@@ -56,18 +57,10 @@ function quotient(numerator: Part, denominator: Part): Part {
 }
 
 /** In UTC, whatever the zone of the session: `date_trunc` of a date or a `timestamptz` depends on it. */
-function truncated(value: Part, grain: Grain, { type, timezone }: ResultColumn): Part {
-  if (type === "date" && grain === "day") return value;
-  const time = sql`pg_catalog.date_trunc(${literal(grain)}, ${inUtc(value, type, timezone)})`;
+function truncated(value: Part, grain: Grain, column: ResultColumn): Part {
+  if (column.type === "date" && grain === "day") return value;
+  const time = sql`pg_catalog.date_trunc(${literal(grain)}, ${inUtc(value, column)})`;
   return isDayGrain(grain) ? sql`(${time})::pg_catalog.date` : time;
-}
-
-function inUtc(value: Part, type: string, timezone: string | undefined): Part {
-  if (type === "timestamptz") return sql`(${value} AT TIME ZONE 'UTC')`;
-  if (type !== "timestamp") return sql`(${value})::pg_catalog.timestamp`;
-  return timezone === undefined
-    ? value
-    : sql`(${value} AT TIME ZONE ${literal(timezone)} AT TIME ZONE 'UTC')`;
 }
 
 function asTimeOf(value: Part, { type, timezone = "UTC" }: ResultColumn): Part {

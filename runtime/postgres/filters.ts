@@ -1,13 +1,15 @@
 import type { LetterCase } from "../core/model/endpoint.js";
 import type { Comparison } from "../core/model/operators.js";
 import {
+  type DatePart,
   dayAfter,
   type FilterDialect,
   readAt,
   type ReadCondition,
   treeSql,
+  type TextOperator,
 } from "../core/warehouse/condition-sql.js";
-import { bind, EMPTY, identifier, literal, sql, type BindValue, type Sql } from "../core/warehouse/sql.js";
+import { bind, identifier, literal, sql, type BindValue, type Sql } from "../core/warehouse/sql.js";
 import {
   type ColumnCondition,
   type Condition,
@@ -21,7 +23,7 @@ import { isUnknownLabel } from "./enum-labels.js";
 import { LAST_DAYS } from "./filter-times.js";
 import { databaseType, filterType } from "./filter-types.js";
 import { compared, type ComparisonSign, infix } from "./names.js";
-import { textOf } from "./texts.js";
+import { inUtc, textOf } from "./texts.js";
 
 /** One filter. Its value is bound by the position of its condition. */
 export function where(condition: Condition, position: number, columns: ResultColumns): Sql<Selection> {
@@ -46,6 +48,8 @@ const DIALECT: FilterDialect<FilterSide, Selection> = {
   matches,
   comparesDay,
   compares,
+  hasText,
+  isInPart,
   isNull,
   isNot: (condition) => sql`${condition} IS NOT TRUE`,
   always: (holds) => (holds ? sql`TRUE` : sql`FALSE`),
@@ -127,9 +131,32 @@ function isAnyFolded({ name, column, read }: FilterSide, letterCase: LetterCase)
 
 /** A nondeterministic collation knows no patterns: the text is compared under that of the database. */
 function matches({ name, column, read }: FilterSide, letterCase: LetterCase | undefined): Sql<Selection> {
-  const text = folded(textOf(name, column), letterCase);
-  const collation = column.isNondeterministic === true ? sql` COLLATE pg_catalog."default"` : EMPTY;
-  return infix(sql`${text}${collation}`, "ilike", folded(bind(rawValue(read)), letterCase));
+  const text = withPatterns(folded(textOf(name, column), letterCase), column);
+  return infix(text, "ilike", folded(bind(rawValue(read)), letterCase));
+}
+
+function withPatterns(text: Sql<Selection>, { isNondeterministic }: ResultColumn): Sql<Selection> {
+  return isNondeterministic === true ? sql`${text} COLLATE pg_catalog."default"` : text;
+}
+
+function hasText({ name, column, read }: FilterSide, operator: TextOperator): Sql<Selection> {
+  const pattern = (selection: Selection): BindValue => {
+    const { value } = read(selection);
+    return value === UNSTORABLE ? null : patternOf(operator, String(value));
+  };
+  return infix(withPatterns(textOf(name, column), column), "like", bind(pattern));
+}
+
+function patternOf(operator: TextOperator, text: string): string {
+  const escaped = text.replace(/[\\%_]/g, "\\$&");
+  return `${operator === "startswith" ? "" : "%"}${escaped}${operator === "endswith" ? "" : "%"}`;
+}
+
+function isInPart({ name, column, read }: FilterSide, part: DatePart): Sql<Selection> {
+  const numbers = sql`${bind(rawValue(read))}::pg_catalog.int4[]`;
+  const unit = part === "month" ? sql`month` : sql`day`;
+  const number = sql`extract(${unit} FROM ${inUtc(name, column)})::pg_catalog.int4`;
+  return infix(number, "=", sql`ANY(${numbers})`);
 }
 
 function folded(value: Sql<Selection>, letterCase: LetterCase | undefined): Sql<Selection> {

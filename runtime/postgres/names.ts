@@ -19,6 +19,7 @@ const OPERATORS = {
   "*": sql`OPERATOR(pg_catalog.*)`,
   "/": sql`OPERATOR(pg_catalog./)`,
   "||": sql`OPERATOR(pg_catalog.||)`,
+  like: sql`OPERATOR(pg_catalog.~~)`,
   ilike: sql`OPERATOR(pg_catalog.~~*)`,
 } as const;
 

@@ -37,6 +37,18 @@ function madeText(value: Sql<Selection>, { type, timezone = "UTC" }: ResultColum
   }
 }
 
+/** A date or a time, in UTC. */
+export function inUtc(
+  value: Sql<Selection>,
+  { type, timezone }: Pick<ResultColumn, "type" | "timezone">,
+): Sql<Selection> {
+  if (type === "timestamptz") return sql`(${value} AT TIME ZONE 'UTC')`;
+  if (type !== "timestamp") return sql`(${value})::pg_catalog.timestamp`;
+  return timezone === undefined
+    ? value
+    : sql`(${value} AT TIME ZONE ${literal(timezone)} AT TIME ZONE 'UTC')`;
+}
+
 /** As PostgreSQL writes it under its default settings: `1 year 2 mons -3 days +04:05:06.5`. */
 function intervalText(value: Sql<Selection>): Sql<Selection> {
   const part = (unit: Sql, name: Sql): Sql<Selection> => {

@@ -193,6 +193,16 @@ class MemoryEngine extends BaseEngine {
       case "=":
       case "IN":
         return given.some((each) => folded(each) === folded(String(value)));
+      case "contains":
+        return String(value).includes(given[0] ?? "");
+      case "startswith":
+        return String(value).startsWith(given[0] ?? "");
+      case "endswith":
+        return String(value).endsWith(given[0] ?? "");
+      case "month":
+        return given.includes(String(Number(String(value).slice(5, 7))));
+      case "day":
+        return given.includes(String(Number(String(value).slice(8, 10))));
       case "ILIKE":
         return likeExpression(given[0] ?? "").test(String(value));
       case "ne":

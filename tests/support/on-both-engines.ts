@@ -6,7 +6,16 @@ const response = within("core/response");
 
 /** Suites that run on both engines. */
 export const ON_BOTH_ENGINES: readonly string[] = [
-  ...["bodies", "column-filters", "filters", "injection", "own-rows", "pages"].map(request),
+  ...[
+    "bodies",
+    "column-filters",
+    "filter",
+    "filters",
+    "injection",
+    "own-rows",
+    "pages",
+    "random-filters",
+  ].map(request),
   ...["required-filters", "sorting", "undeclared-columns"].map(request),
   ...["column-names", "methods", "parameter-examples", "properties"].map(handler),
   ...["addresses", "changes-without-build", "cursors", "cursors-while-rebuilt", "formats"].map(response),

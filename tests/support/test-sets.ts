@@ -75,6 +75,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
   "compare thousands of answers with a second program, or change data at random": [
     ...within("diff/oracle"),
     ...within("core/warehouse", "against-sql", "row-formats", "rows-as-bytes"),
+    ...within("core/request", "random-filters"),
     ...within("core/response", "cursors-while-rebuilt", "python-readers", "random-changes", "tables"),
     ...within("core/request", "costly-requests", "injection"),
     ...within("core/handler", "parameter-examples", "properties", "schemathesis"),

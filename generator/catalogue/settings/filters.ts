@@ -1,5 +1,5 @@
 import { type ColumnFilter, PAGE_FIELDS, SORT_FIELDS, type ValueKind } from "@routewright/runtime/model";
-import { described, listOf, text } from "@routewright/runtime/model";
+import { described, flag, listOf, text } from "@routewright/runtime/model";
 import { HINT, NOUN } from "../../manifest/schema-errors.js";
 import { formatValue } from "../../manifest/strings.js";
 import { type ColumnType, parseColumnType } from "../column-types/column-type.js";
@@ -33,6 +33,38 @@ export const filters: Setting<readonly string[], readonly ColumnFilter[], Routew
     );
   },
 };
+
+/** Callers combine conditions on these columns in one expression. */
+export const filter: Setting<boolean, true | undefined, RoutewrightContext> = {
+  schema: {
+    ...described(
+      "callers combine conditions on the columns of `filters`: `?filter=status eq 'paid' or amount gt 10`",
+      flag,
+      false,
+    ),
+    [NOUN]: "a boolean",
+    [HINT]: "Write `filter: true` beside `filters`.",
+  },
+  read: (value = false, context) =>
+    reading(value ? expressionProblems(context) : [], () => value || undefined),
+};
+
+function expressionProblems({ api, routewright, columns }: RoutewrightContext): readonly SettingProblem[] {
+  const names = Array.isArray(routewright["filters"]) ? routewright["filters"] : [];
+  if (names.length === 0) {
+    const message = "`filters` names no column that an expression could compare.";
+    return invalid("filter", message, "List columns: `filters: [status, amount]`.");
+  }
+  const isParameter = api?.parameters.some(({ name }) => name === "filter") === true;
+  const isColumn = columns.some(({ name }) => name === "filter");
+  if (!isParameter && !isColumn) return [];
+  const message = `${isParameter ? "A parameter" : "A column"} has the name \`filter\`, by which callers send an expression.`;
+  return invalid(
+    "filter",
+    message,
+    isParameter ? "Rename the parameter." : "Rename the column, or remove `filter: true`.",
+  );
+}
 
 /** Whether the operators of a column would have the name of another parameter. */
 function takenNames({ api, routewright }: RoutewrightContext): (name: string) => boolean {

@@ -9,7 +9,7 @@ import { isOfType } from "../column-types/example.js";
 import type { RoutewrightContext } from "./context.js";
 import { aggregate } from "./aggregate.js";
 import { cursor } from "./cursor.js";
-import { filters } from "./filters.js";
+import { filter, filters } from "./filters.js";
 import { formerPaths } from "./former-paths.js";
 import { freshBy, freshWithin } from "./freshness.js";
 import { maxAge } from "./max-age.js";
@@ -242,6 +242,7 @@ export const META_ROUTEWRIGHT = {
     changes,
     cursor,
     fields,
+    filter,
     filters,
     former_paths: formerPaths,
     fresh_by: freshBy,

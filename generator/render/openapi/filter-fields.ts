@@ -2,7 +2,11 @@ import {
   type ColumnFilter,
   DEFAULT_MAX_ITEMS,
   DEFAULT_MAX_LENGTH,
+  expressionOperators,
+  FILTER_LIMITS,
   FILTER_OPERATORS,
+  filterLiteral,
+  filterName,
   type FilterOperator,
   type Json,
   type JsonRecord,
@@ -85,6 +89,35 @@ export function columnFields(
   );
   const description = `Filter: \`${column}\` compared with a value, by operator.`;
   return [{ name: column, description, schema: { type: "object", properties, additionalProperties: false } }];
+}
+
+/** `filters`: the columns that the expression may name. */
+export function expressionField(endpoint: CatalogueEntry, filters: readonly ColumnFilter[]): RequestField {
+  const columns = filters.map(
+    ({ column, type }) => `- ${codeList([filterName(column)])}: ${expressionOperators(type).join(", ")}`,
+  );
+  return {
+    name: "filter",
+    description: paragraphs(
+      "Conditions with `and`, `or`, `not` and parentheses, in the grammar of OData's `$filter`. A text stands in single quotes; `null` is a value.",
+      columns.join("\n"),
+    ),
+    schema: { type: "string", maxLength: FILTER_LIMITS.bytes },
+    example: exampleOfExpression(endpoint, filters),
+  };
+}
+
+/** It selects the rows of one value of the first column, and of the second one value or null. */
+function exampleOfExpression(endpoint: CatalogueEntry, filters: readonly ColumnFilter[]): Json | undefined {
+  const [first, second] = filters.map((filter) => {
+    const value = exampleOfFilter(endpoint, filter, "eq");
+    const text = typeof value === "string" || typeof value === "number" ? String(value) : "";
+    const literal = typeof value === "boolean" ? String(value) : filterLiteral(filter.type, text);
+    return literal === "" ? undefined : ([filterName(filter.column), literal] as const);
+  });
+  if (first === undefined) return undefined;
+  const own = `${first[0]} eq ${first[1]}`;
+  return second === undefined ? own : `${own} and (${second[0]} eq ${second[1]} or ${second[0]} eq null)`;
 }
 
 const entryOf = (filter: FilterOperator) => operatorOf(FILTER_OPERATORS.get(filter) ?? "=");

@@ -13,7 +13,7 @@ import {
   type Pagination,
 } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
-import { columnFields, equality, filterField, type RequestField } from "./filter-fields.js";
+import { columnFields, equality, expressionField, filterField, type RequestField } from "./filter-fields.js";
 
 /**
  * The `parameters` of a GET: the declared ones, then `limit`, `offset`, `sort_by`, `sort_direction`. OpenAPI cannot
@@ -66,8 +66,14 @@ function bodyProperties(fields: readonly RequestField[]): JsonMap {
 export function requiredFilters(endpoint: CatalogueEntry): readonly string[] {
   if (endpoint.requireAnyOf.length > 0) return endpoint.requireAnyOf;
   if (endpoint.allowUnfiltered) return [];
-  const { parameters, filters = [] } = endpoint;
-  return [...new Set([...parameters.map(({ name }) => name), ...filters.map(({ column }) => column)])];
+  const { parameters, filters = [], filter } = endpoint;
+  return [
+    ...new Set([
+      ...parameters.map(({ name }) => name),
+      ...filters.map(({ column }) => column),
+      ...(filter ? ["filter"] : []),
+    ]),
+  ];
 }
 
 function property({ description, schema, example }: RequestField): JsonMap {
@@ -82,6 +88,7 @@ function fieldsOf(endpoint: CatalogueEntry, method: Method): readonly RequestFie
   return [
     ...parameters.map((parameter) => filterField(endpoint, parameter, method)),
     ...(endpoint.filters ?? []).flatMap((filter) => columnFields(endpoint, filter, method)),
+    ...(endpoint.filter ? [expressionField(endpoint, endpoint.filters ?? [])] : []),
     ...(aggregate === undefined ? [] : aggregateFields(endpoint, aggregate, method)),
     ...(endpoint.fields ? [fieldsField(endpoint)] : []),
     ...(pagination === null ? [] : pageFields(pagination)),

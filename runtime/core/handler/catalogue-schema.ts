@@ -143,6 +143,7 @@ export const CATALOGUE_SCHEMA = openRecord({
               },
             ),
           ),
+          filter: described("Whether callers combine conditions on these columns by `filter`.", flag),
           fields: described("Whether callers choose columns by `fields`.", flag),
           cursor: described("Columns that identify a row, where pages follow each other by `cursor`.", texts),
           former_paths: described(

@@ -3,6 +3,7 @@ import { type HttpError, httpError, isHttpError, type Result } from "../model/er
 import type { Selection } from "../model/query.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
 import type { ReadRow } from "../response/read-rows.js";
+import { filterToLoad } from "../request/resolve-query.js";
 import { type ChartQuestion, loadMetrics } from "../warehouse/load-metrics.js";
 import type { ResultColumns } from "../warehouse/warehouse.js";
 import {
@@ -51,6 +52,7 @@ async function readQuestion(
   { endpoint, fields, isPrivate }: RowsRequest,
 ): Promise<Result<RowsQuestion<ChartPoints>>> {
   const { readChartQuestion } = await loadMetrics();
+  await filterToLoad(endpoint, fields);
   const question = readChartQuestion(endpoint, (column) => isPrivate(endpoint.spec.path, column), fields);
   if (isHttpError(question)) return question;
   const { x, by, y, conditions } = question;

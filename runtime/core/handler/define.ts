@@ -18,6 +18,7 @@ import type { Freshness } from "../model/freshness.js";
 import type { ValueKind } from "../model/column-types.js";
 import { ServedEndpoint } from "../model/served-endpoint.js";
 import { handlerOf } from "./handle-request.js";
+import { loadFilter } from "../request/resolve-query.js";
 import { loadMetrics } from "../warehouse/load-metrics.js";
 
 /** A parameter of a generated module. */
@@ -41,6 +42,8 @@ export interface Declaration<Query, Row> {
   readonly parameters?: { readonly [Name in keyof Query & string]?: DeclaredParameter<Row> };
   /** Columns that callers filter by with operators. */
   readonly filters?: { readonly [Name in keyof Row & string]?: ValueKind };
+  /** Callers combine conditions on these columns in one expression. */
+  readonly filter?: true;
   readonly fields?: true;
   /** Callers read the rows whose column equals the organization of their key. */
   readonly rows?: { readonly column: keyof Row & string; readonly equals: "org" };
@@ -154,6 +157,7 @@ export function defineEndpoint<Query, Row>(generated: {
     const spec = endpointOf(declaration);
     // The first request waits for it.
     if (spec.aggregate !== undefined) void loadMetrics();
+    if (spec.filter === true) void loadFilter();
     const get = handlerOf(new ServedEndpoint(spec));
     const module: EndpointModule = { spec, get, ...(spec.methods.includes("POST") && { post: get }) };
     return module as never;

@@ -7,8 +7,8 @@ import type { ServedEndpoint } from "../model/served-endpoint.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
 import { DatabaseUnreachable } from "../warehouse/warehouse.js";
 import type { Gateway } from "./gateway.js";
+import { filterToLoad, readParameters } from "../request/resolve-query.js";
 import { queryFields } from "../request/request-fields.js";
-import { readParameters } from "../request/resolve-query.js";
 import { readRows } from "../response/read-rows.js";
 
 /** What is read of each endpoint. */
@@ -107,7 +107,9 @@ export class ExampleRows {
       const endpoint = release.endpoints.get(path)?.served;
       const columns = endpoint === undefined ? [] : publicColumns(endpoint, release);
       if (endpoint === undefined || columns.length === 0 || this.#bytes > MAX_BYTES) continue;
-      const asked = readParameters(endpoint, queryFields(query), "query");
+      const fields = queryFields(query);
+      await filterToLoad(endpoint, fields);
+      const asked = readParameters(endpoint, fields, "query");
       // The release has other parameters than the configuration names.
       if (isHttpError(asked)) continue;
       const version = this.#gateway.versionOf(path)?.id ?? null;

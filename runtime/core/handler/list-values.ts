@@ -3,6 +3,7 @@ import { httpError, isHttpError, type Result } from "../model/errors.js";
 import { DEFAULT_MAX_LENGTH } from "../model/limits.js";
 import type { Selection } from "../model/query.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
+import { filterToLoad } from "../request/resolve-query.js";
 import { loadMetrics, type ValuesQuestion } from "../warehouse/load-metrics.js";
 import type { ResultColumn } from "../warehouse/warehouse.js";
 import {
@@ -49,6 +50,7 @@ async function readQuestion(
   { endpoint, fields, isPrivate }: RowsRequest,
 ): Promise<Result<RowsQuestion<ListedValues>>> {
   const { readValuesQuestion, valuesOfGroup } = await loadMetrics();
+  await filterToLoad(endpoint, fields);
   const { path } = endpoint.spec;
   const question = readValuesQuestion(endpoint, (column) => isPrivate(path, column), fields);
   if (isHttpError(question)) return question;

@@ -3,7 +3,13 @@ import { jsonOf, type ServedEndpoint } from "../model/served-endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import type { Condition, RawFields, ResolvedQuery, RowFormat, Selection } from "../model/query.js";
 import type { Caller } from "../model/caller.js";
-import { asksGroups, ownRows, readParameters, withOperators } from "../request/resolve-query.js";
+import {
+  asksGroups,
+  filterToLoad,
+  ownRows,
+  readParameters,
+  withOperators,
+} from "../request/resolve-query.js";
 import { readCursor, bodyFields, NO_FIELDS, fieldsOfParsed, queryFields } from "../request/request-fields.js";
 import { formatOf } from "../response/content-negotiation.js";
 import { MAX_BODY_BYTES, type BodyErrors, readText } from "../http/body.js";
@@ -102,6 +108,8 @@ export function resolve(
   if (isHttpError(own)) return own;
   const fields = withOperators(endpoint, question.fields);
   if (isHttpError(fields)) return fields;
+  const loading = filterToLoad(endpoint, fields);
+  if (loading !== null) return loading.then(() => resolve(gateway, endpoint, caller, question));
   const { format } = question;
   const asked = { fields, format, own };
   const { aggregate } = endpoint.spec;

@@ -16,7 +16,14 @@ export function operatorsOf(kind: ValueKind): readonly FilterOperator[] {
 }
 
 /** Types of parameters of filtered columns that `meta.api` does not have. */
-const TYPES = { typed: "value", flag: "boolean", pattern: "value", day: "value" } as const;
+const TYPES = {
+  typed: "value",
+  flag: "boolean",
+  pattern: "value",
+  day: "value",
+  text: "value",
+  numbers: "value",
+} as const;
 
 /** The parameters of a filtered column, one per operator; their names are those in a query string: `amount_usd[gte]`. */
 export function columnParameters({ column, type }: ColumnFilter): readonly FilterParameter[] {

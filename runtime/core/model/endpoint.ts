@@ -96,6 +96,8 @@ export interface Endpoint {
   readonly parameters: readonly Parameter[];
   /** Columns that callers filter by with operators; none when absent. */
   readonly filters?: readonly ColumnFilter[];
+  /** Callers combine conditions on these columns: `?filter=status eq 'paid' or amount gt 10` (runtime/docs/filter.md). */
+  readonly filter?: true;
   /** Callers choose the columns of a row: `?fields=day,amount_usd`. */
   readonly fields?: true;
   /** Callers read the rows of their organization only. */

@@ -144,6 +144,22 @@ export const ERRORS = {
     "'cursor' and 'offset' exclude each other. Send one of them.",
     "both are sent",
   ),
+  filterSyntax: badRequest(
+    "'filter' at position {position}: expected {expected}; found {found}.",
+    "`filter` is not an expression of its grammar (filter.md)",
+  ),
+  filterColumn: badRequest(
+    "'filter' at position {position}: expected one of the columns {names}.",
+    "`filter` names a column that `meta.routewright.filters` does not open",
+  ),
+  filterValue: badRequest(
+    "'filter' at position {position}: expected {expected}.",
+    "`filter` compares a column with a value of another type, or in a way that its type does not have",
+  ),
+  filterTooComplex: badRequest(
+    "'filter' may have at most {bytes} bytes, {values} values, and {depth} levels of parentheses and 'not'.",
+    "`filter` is longer, has more values or is nested deeper",
+  ),
   filterRequired: badRequest(
     "At least one business filter is required for this endpoint.",
     "the request has no parameter or column filter that narrows the rows, and the model does not set `allow_unfiltered: true`",

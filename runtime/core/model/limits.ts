@@ -19,6 +19,9 @@ export const DEFAULT_MAX_LENGTH = 1000;
 /** Values of a list: `max_items` of a parameter that sets none. */
 export const DEFAULT_MAX_ITEMS = 1000;
 
+/** Of the parameter `filter` (runtime/docs/filter.md): an address has room for the bytes, and what is nested is read by recursion. */
+export const FILTER_LIMITS = { bytes: 8192, values: 1000, depth: 16 } as const;
+
 /** Largest `offset`: the largest exact integer of JSON. */
 export const MAX_OFFSET = Number.MAX_SAFE_INTEGER;
 

@@ -1,7 +1,10 @@
 /** How requests filter: one entry per operator. Imports nothing: the endpoint, the generator and the browser's pages read it. */
 
-/** What the value of an operator is: one of the column's type, a pattern of its text, a day, or whether the column is null. */
-type OperatorValue = "typed" | "pattern" | "day" | "flag";
+/**
+ * What the value of an operator is: one of the column's type, a pattern of its text, a day, whether the column is null, a text in the
+ * column's, or numbers of a part of its dates.
+ */
+type OperatorValue = "typed" | "pattern" | "day" | "flag" | "text" | "numbers";
 
 /** Type of a parameter of `meta.api`. */
 export type ParameterType = "string" | "date" | "string_list";
@@ -96,6 +99,11 @@ export const OPERATORS = {
     text: "is null (`true`) or is not (`false`)",
     excludes: "most where true",
   },
+  contains: { value: "text", text: "has the text in it", excludes: "most" },
+  startswith: { value: "text", text: "begins with the text", excludes: "most" },
+  endswith: { value: "text", text: "ends with the text", excludes: "most" },
+  month: { value: "numbers", text: "is in one of the months", excludes: "few" },
+  day: { value: "numbers", text: "is on one of the days of a month", excludes: "few" },
 } as const satisfies Readonly<Record<string, Operator>>;
 
 type Operators = typeof OPERATORS;
@@ -116,6 +124,11 @@ export type Comparison = {
     : Operators[Name] extends { readonly value: "typed" }
       ? Name
       : never;
+}[OperatorName];
+
+/** The operators that only the parameter `filter` has. */
+export type FunctionOperator = {
+  [Name in OperatorName]: Operators[Name] extends { readonly value: "text" | "numbers" } ? Name : never;
 }[OperatorName];
 
 /** An operator of a filtered column, as requests write it. */

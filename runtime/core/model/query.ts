@@ -1,13 +1,19 @@
 import { type AskedGrouping, groupingKey } from "./aggregate.js";
 import type { FilterParameter, Relation, SortKey } from "./endpoint.js";
-import type { Comparison } from "./operators.js";
+import type { Comparison, FunctionOperator } from "./operators.js";
 import type { Projection } from "./projection.js";
 
 /** What the rows of a request have: a condition on a column, or conditions of which all or one must hold. A list of them: all hold. */
 export type Condition = ColumnCondition | ConditionGroup;
 
+/** A part of the parameter `filter` that no other has. */
+type FunctionParameter = Pick<FilterParameter, "name" | "column"> & {
+  readonly operator: FunctionOperator;
+  readonly type: "value";
+};
+
 /** One filter of a request: a parameter with its value. */
-export type ColumnCondition = FilterParameter & {
+export type ColumnCondition = (FilterParameter | FunctionParameter) & {
   readonly value: string | readonly string[];
   /**
    * Its values in the type of its column, set once that is known: the check parses them, and the statement has them. On the condition

@@ -53,11 +53,12 @@ function withTimezone({ columns }: Endpoint, parameter: FilterParameter): Served
 
 /** Sort fields are known everywhere but without `meta.api`: an endpoint that cannot sort has an error of its own for them. */
 function namesOf(
-  { fields, legacy, cursor, pagination }: Endpoint,
+  { filter, fields, legacy, cursor, pagination }: Endpoint,
   filters: readonly ServedFilter[],
 ): ReadonlySet<string> {
   return new Set([
     ...filters.map(({ name }) => name),
+    ...(filter ? ["filter"] : []),
     ...(fields ? ["fields"] : []),
     ...(legacy ? [] : SORT_FIELDS),
     ...(cursor ? ["cursor"] : []),

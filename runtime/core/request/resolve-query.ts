@@ -63,9 +63,9 @@ export function readParameters(
 ): Result<Selection> {
   const unknown = unknownNames(endpoint, fields, source);
   if (unknown) return unknown;
-  const conditions = readConditions(endpoint.filters, fields);
-  if (isHttpError(conditions)) return conditions;
   const { spec } = endpoint;
+  const conditions = readConditions(endpoint.filters, fields, { endpoint, filters: spec.filters ?? [] });
+  if (isHttpError(conditions)) return conditions;
   const missing = missingFilter(spec, conditions);
   if (missing) return missing;
   const page = readPage(spec.pagination, fields);
@@ -126,9 +126,11 @@ function operatorError({ column, type }: ColumnFilter): HttpError {
   return httpError("filterOperator", { name: column, operators });
 }
 
+/** `scope`: the columns that the parameter `filter` may name. */
 export function readConditions(
   filters: readonly ServedFilter[],
   fields: RawFields,
+  scope: { readonly endpoint: ServedEndpoint; readonly filters: readonly ColumnFilter[] },
 ): Result<readonly Condition[]> {
   const conditions: Condition[] = [];
   if (fields.size === 0) return conditions;
@@ -139,7 +141,22 @@ export function readConditions(
     if (isHttpError(condition)) return condition;
     conditions.push(condition);
   }
-  return conditions;
+  const expression = scope.endpoint.spec.filter === true ? readExpression(scope, fields) : null;
+  if (expression === null) return conditions;
+  return isHttpError(expression) ? expression : [...conditions, ...expression];
+}
+
+/** The conditions of the parameter `filter`; null where there is none. */
+function readExpression(
+  { endpoint, filters }: { readonly endpoint: ServedEndpoint; readonly filters: readonly ColumnFilter[] },
+  fields: RawFields,
+): Result<readonly Condition[]> | null {
+  const raw = fields.get(FILTER);
+  const text = raw === undefined ? null : readSingle(FILTER, raw);
+  if (text === null || isHttpError(text)) return text;
+  const timezoneOf = (column: string): string | undefined =>
+    endpoint.spec.columns.find(({ name }) => name === column)?.timezone;
+  return loadedFilter().readFilter(text, { filters, timezoneOf });
 }
 
 /** Null when the parameter is absent, or its value empty. */
@@ -164,6 +181,9 @@ function readCondition(parameter: ServedFilter, raw: RawValue): Result<ColumnCon
       return isDate(value as string)
         ? { ...parameter, value }
         : httpError("valueNotOfType", { name, type: VALUES.date.text });
+    case "text":
+    case "numbers":
+      throw new Error("A parameter has no function.");
   }
 }
 
@@ -283,4 +303,28 @@ export function chooseColumns(all: Projection, names: readonly string[]): Projec
   const made = new Projection(columns);
   CHOICES.set(key, made);
   return made;
+}
+
+/** Name of the parameter. */
+export const FILTER = "filter";
+
+type FilterModule = Awaited<ReturnType<typeof load>>;
+
+let loaded: FilterModule | null = null;
+
+const load = () => import("../../filter/filter.js");
+
+/** Loads what reads the parameter `filter`, with the first endpoint that has it. */
+export async function loadFilter(): Promise<void> {
+  loaded ??= await load();
+}
+
+/** What a request must wait for before its fields are read; null for most. */
+export function filterToLoad({ spec }: ServedEndpoint, fields: RawFields): Promise<void> | null {
+  return loaded === null && spec.filter === true && fields.has(FILTER) ? loadFilter() : null;
+}
+
+export function loadedFilter(): FilterModule {
+  if (loaded === null) throw new Error("The filter is read before it is loaded.");
+  return loaded;
 }

@@ -1,7 +1,10 @@
 import type { LetterCase } from "../model/endpoint.js";
-import type { Comparison } from "../model/operators.js";
+import type { Comparison, FunctionOperator } from "../model/operators.js";
 import { type ColumnCondition, type Condition, isGroup, type Selection } from "../model/query.js";
 import { join, sql, type Sql } from "./sql.js";
+
+export type DatePart = "month" | "day";
+export type TextOperator = Exclude<FunctionOperator, DatePart>;
 
 /** What the operators of filters mean in the SQL of an engine (runtime/docs/requests.md). `Side`: what it needs to know of the column and the value. */
 export interface FilterDialect<Side, From> {
@@ -13,6 +16,10 @@ export interface FilterDialect<Side, From> {
   readonly comparesDay: (side: Side, operator: ">=" | "<=") => Sql<From>;
   /** A comparison in the column's type. What responses show as null, such as NaN, matches none. */
   readonly compares: (side: Side, operator: Comparison) => Sql<From>;
+  /** In their letter case. */
+  readonly hasText: (side: Side, operator: TextOperator) => Sql<From>;
+  /** The month, or the day of the month, in UTC. */
+  readonly isInPart: (side: Side, part: DatePart) => Sql<From>;
   readonly isNull: (side: Side, isWanted: boolean) => Sql<From>;
   /** The rows for which a condition is false, or does not hold since the column is null. */
   readonly isNot: (condition: Sql<From>) => Sql<From>;
@@ -45,7 +52,8 @@ export function treeSql<Side, From>(
   const [first] = parts;
   if (first === undefined) return dialect.always(operator === "and");
   if (operator === "not") return dialect.isNot(first);
-  return join(parts, operator === "and" ? " AND " : " OR ");
+  // Statements join conditions by AND.
+  return operator === "and" ? join(parts, " AND ") : sql`(${join(parts, " OR ")})`;
 }
 
 /** It compares in the column's own type, so that an index serves it. */
@@ -65,6 +73,13 @@ function conditionSql<Side, From>(
     case ">=":
     case "<=":
       return dialect.comparesDay(side, condition.operator);
+    case "contains":
+    case "startswith":
+    case "endswith":
+      return dialect.hasText(side, condition.operator);
+    case "month":
+    case "day":
+      return dialect.isInPart(side, condition.operator);
     case "null":
       return dialect.isNull(side, condition.value === "true");
     case "ne":

@@ -12,7 +12,7 @@ export function typeCondition(
 ): HttpError | null {
   const { operator, name } = condition;
   const kind = operatorOf(operator).value;
-  const asText = kind === "pattern" || "case" in condition;
+  const asText = kind === "pattern" || kind === "text" || "case" in condition;
   if (kind !== "flag" && (refusal !== undefined || (asText && text === "none")))
     return httpError("notFilterable", { name });
   if (kind !== "typed") return null;

@@ -38,7 +38,7 @@ const cursor = described(
 );
 const operators = [...FILTER_OPERATORS].map(([name, operator]) => `${name}: ${operatorOf(operator).text}`);
 const parameters = described(
-  `The endpoint's own parameters, \`column[operator]\` for its filters (${operators.join("; ")}), and where it has them sort_by and sort_direction. A list: several values.`,
+  `The endpoint's own parameters, \`column[operator]\` for its filters (${operators.join("; ")}), and where it has them sort_by, sort_direction and filter, which combines conditions in OData's grammar: status eq 'paid' or amount gt 10. A list: several values.`,
   mapOf<Value | readonly Value[]>({ anyOf: [value, listOf(value)] }),
 );
 

@@ -106,7 +106,14 @@ export function probesOf(endpoint: Endpoint): readonly OracleRequest[] {
   const limit = pagination === null ? {} : { limit: String(pagination.maxLimit) };
   const declared = parameters.flatMap((parameter): Fields[] => {
     const typed = "values" in parameter ? (parameter.values ?? []) : [];
-    const values = { pattern: ["%"], day: ["0001-01-01", "9999-12-31"], typed, flag: [] };
+    const values = {
+      pattern: ["%"],
+      day: ["0001-01-01", "9999-12-31"],
+      typed,
+      flag: [],
+      text: [],
+      numbers: [],
+    };
     return values[operatorOf(parameter.operator).value].map((value) => ({ [parameter.name]: value }));
   });
   const filters = [...declared, ...filtered.flatMap(wideRange), ...groupingsOf(endpoint)];
@@ -140,6 +147,8 @@ function valuesOf(parameter: Parameter, { columns }: Endpoint, rows: readonly St
     pattern: [first.slice(1, 4), "%"],
     day: ["0001-01-01", "2026-01-03", "9999-12-31"],
     flag: [],
+    text: [],
+    numbers: [],
   };
   return values[operatorOf(parameter.operator).value];
 }
