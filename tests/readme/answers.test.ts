@@ -26,7 +26,7 @@ const ANSWERS: readonly (readonly [question: string, page: string, words: RegExp
   ["How do I silence a rule?", `${GENERATOR}/lint.md`, /off/],
   ["How do I hide private columns?", `${GENERATOR}/meta-routewright.md`, /private/],
   ["How do I give an endpoint a title?", `${GENERATOR}/meta-routewright.md`, /`title`/],
-  ["Can I filter with OR?", `${GENERATOR}/not-included.md`, /OR/],
+  ["Can I filter with OR?", `${RUNTIME}/filter.md`, /`or`/],
   ["Do large numbers keep their digits?", `${GENERATOR}/large-numbers.md`, /digits/],
   ["How do I get a typed client?", `${GENERATOR}/how-to/typed-clients.md`, /openapi-typescript/],
   ["Which numbers does the first page show?", `${GENERATOR}/configuration.md`, /`headline`/],
