@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { loadedBy } from "./loaded-by.js";
 import { filesOf } from "../tests/support/test-sets.js";
 
@@ -16,7 +16,12 @@ export interface ChangedTests {
   readonly nearest: readonly string[];
   /** How many quick ones more load what changed. */
   readonly others: number;
+  /** Whether one of those that run starts the built command. */
+  readonly startCommand: boolean;
 }
+
+/** Files that start the built command, or that a test uses to do so. */
+const START_COMMAND = /support\/commands?\.js|generator\/bin\/|routewrightProcess|repository\.js/;
 
 /** Tests of the files that differ from a commit: changed ones, and of the quick ones those that load a changed file, the nearest first. */
 export function changedTests(root: string, commit = "HEAD"): ChangedTests {
@@ -26,7 +31,10 @@ export function changedTests(root: string, commit = "HEAD"): ChangedTests {
 
 /** Of files that are as near, those of the folder that is named alike come first. */
 export function nearestTests(root: string, changed: readonly string[]): ChangedTests {
-  const quick = filesOf("quick");
+  const startsCommand = (test: string): boolean =>
+    START_COMMAND.test(readFileSync(`${root}/${test}`, "utf8"));
+  // A build takes as long as the tests.
+  const quick = filesOf("quick").filter((test) => !startsCommand(test));
   const own = changed.filter((file) => file.endsWith(".test.ts"));
   const sources = changed.filter((file) => !own.includes(file));
   const count = Math.max(FEWEST, Math.floor(MOST / Math.max(1, sources.length)));
@@ -39,7 +47,8 @@ export function nearestTests(root: string, changed: readonly string[]): ChangedT
   });
   const nearest = new Set([...own, ...related.flatMap((tests) => tests.slice(0, count))]);
   const all = new Set([...own, ...related.flat()]);
-  return { nearest: [...nearest], others: all.size - nearest.size };
+  const startCommand = [...nearest].some(startsCommand);
+  return { nearest: [...nearest], others: all.size - nearest.size, startCommand };
 }
 
 /** The folder of tests that is named like that of a source. */

@@ -9,17 +9,27 @@ import { fileURLToPath } from "node:url";
 const OLDEST_NODE = [20, 19];
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
+/** What the build makes last. */
+const BUILT = "generator/dist/validators/meta-api.cjs";
+
 /** Installs and builds where that is needed; ends the process with a clear line where it cannot be done. */
 export function makeReady() {
+  makeInstalled();
+  makeBuilt();
+}
+
+export function makeInstalled() {
   checkNode();
-  if (isStale("node_modules/.package-lock.json", ["package-lock.json"])) {
-    console.log("Installing dependencies (npm ci) …");
-    run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
-  }
-  if (isStale("generator/dist/validators/meta-api.cjs", ["generator", "runtime", "scripts/build.ts"])) {
-    console.log("Building (npm run build) …");
-    run("npm", ["run", "--silent", "build"]);
-  }
+  if (!isStale("node_modules/.package-lock.json", ["package-lock.json"])) return;
+  console.log("Installing dependencies (npm ci) …");
+  run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+}
+
+/** @param sources nothing needs to be newer than these; without any, a build of whatever sources will do */
+export function makeBuilt(sources = ["generator", "runtime", "scripts/build.ts"]) {
+  if (!isStale(BUILT, sources)) return;
+  console.log("Building (npm run build) …");
+  run("npm", ["run", "--silent", "build"]);
 }
 
 function checkNode() {

@@ -3,12 +3,12 @@
  * runner; files that they name run, whichever set they belong to. With `--changed` those run that are nearest to what changed.
  */
 import { spawnSync } from "node:child_process";
-import { makeReady, ROOT } from "./ready.js";
+import { makeBuilt, makeInstalled, ROOT } from "./ready.js";
 
 const [set = "all", ...given] = process.argv.slice(2);
 // The runner takes no files after it.
 const args = given.filter((arg) => arg !== "--");
-makeReady();
+makeInstalled();
 const { parseCLI } = await import("vitest/node");
 const { register } = await import("tsx/esm/api");
 register();
@@ -16,8 +16,10 @@ const {
   filter,
   options: { changed },
 } = parseCLI(["vitest", "run", ...args]);
+const isForChanged = filter.length === 0 && changed !== undefined;
+if (!isForChanged) makeBuilt();
 if (filter.length > 0) runTests(args, "all");
-else if (changed !== undefined) await testChanged();
+else if (isForChanged) await testChanged();
 else {
   runTests(args, set);
   const { summaryOf } = await import("../tests/support/test-sets.ts");
@@ -28,7 +30,8 @@ else {
 async function testChanged() {
   const { changedTests } = await import("./changed-tests.ts");
   const commit = typeof changed === "string" ? changed : undefined;
-  const { nearest, others } = changedTests(ROOT, commit);
+  const { nearest, others, startCommand } = changedTests(ROOT, commit);
+  makeBuilt(startCommand ? undefined : []);
   const at = args.findIndex((arg) => arg.startsWith("--changed"));
   const isNext = args[at] === "--changed" && commit !== undefined;
   if (nearest.length > 0) runTests([...args.toSpliced(at, isNext ? 2 : 1), ...nearest], "all");
