@@ -106,6 +106,13 @@ describe("the path of a model that `publish` names", () => {
     ]);
   });
 
+  it("has the tier of a tag that the manifest does not repeat in config.tags", async () => {
+    const models = [described("old", { tags: ["tier2"], node: { config: { tags: [] } } })];
+    const rules = [{ select: "path:models", tier: "tier1", category: "c" }];
+    const { endpoints } = await preview(repository(project(models), rules));
+    expect(endpoints.map(({ path, tier }) => [path, tier])).toEqual([["/v1/c/old", "tier2"]]);
+  });
+
   it("is nobody else's: of two that it gives one path the second is an error, and what is tagged keeps its own", async () => {
     const models = [
       described("a_orders", { folder: "models/marts/a" }),

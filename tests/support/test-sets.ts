@@ -141,7 +141,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("ramp/api", "document-limit", "erasure", "forwarded-headers", "integration"),
     ...within("ramp/core", "clock"),
     ...within("ramp/database", "settings"),
-    ...within("ramp/providers", "provider-test", "templates", "wrong-messages"),
+    ...within("ramp/providers", "templates", "wrong-messages"),
     ...within("ramp/webhooks", "feed", "order"),
   ],
 };

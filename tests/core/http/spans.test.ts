@@ -10,7 +10,9 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import type { IncomingMessage } from "node:http";
+import { setTimeout } from "node:timers/promises";
 import { beforeEach, expect, it } from "vitest";
+import { StepTimes } from "../../../runtime/core/handler/record-request.js";
 import { startRequestSpan } from "../../../runtime/core/http/tracing.js";
 import { atEnd } from "../../support/at-end.js";
 import { post, sendRequest } from "../../support/http-client.js";
@@ -107,6 +109,25 @@ it("never has values of filters, nor a key", async () => {
   const text = JSON.stringify((await spansOf(9)).map(({ name, attributes }) => [name, attributes]));
   expect(text).not.toContain("424242");
   expect(text).not.toContain(KEYS.tier3);
+});
+
+it("has the times of a query from the end of the step before it", async () => {
+  const times = new StepTimes();
+  times.end("authorize");
+  await setTimeout(5);
+  const before = performance.now();
+  times.end("resolve");
+  const after = performance.now();
+  times.queryStarted();
+  await setTimeout(5);
+  times.end("run");
+  const read = performance.now();
+  times.end("respond");
+  const { queuedAt = 0, startedAt = 0, readAt = 0 } = times.query ?? {};
+  expect(queuedAt).toBeGreaterThanOrEqual(before);
+  expect(queuedAt).toBeLessThanOrEqual(after);
+  expect(readAt).toBeGreaterThan(startedAt);
+  expect(readAt).toBeLessThanOrEqual(read);
 });
 
 it("is below the span of the operator's own instrumentation", () => {
