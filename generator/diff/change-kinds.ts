@@ -58,6 +58,8 @@ export const KINDS = {
   "cursor-removed": breaking("Pages by cursor removed", "Calls with `cursor` get 400."),
   "fields-added": compatible("Columns can be chosen", "No call depends on it."),
   "fields-removed": breaking("Columns can no longer be chosen", "Calls with `fields` get 400."),
+  "expression-added": compatible("Conditions can be combined", "No call depends on it."),
+  "expression-removed": breaking("Conditions can no longer be combined", "Calls with `filter` get 400."),
   "rows-exposed": exposing(
     "Rows of a higher tier or private rows under another path",
     "The path serves rows that its callers could not read.",

@@ -50,6 +50,7 @@ export function compareEndpoints(
 function compareRows(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
   return [
     ...compareFieldsSetting(base, head),
+    ...compareExpressions(base, head),
     ...compareCursors(base.cursor?.join(", "), head.cursor?.join(", ")),
     ...compareColumns(base, head),
     ...compareFixedSort(base, head),
@@ -143,6 +144,11 @@ function compareCursors(before?: string, after?: string): readonly Difference[] 
 
 function compareFieldsSetting({ fields: base }: Endpoint, { fields: head }: Endpoint): readonly Difference[] {
   return base === head ? [] : [{ kind: head ? "fields-added" : "fields-removed" }];
+}
+
+/** Whether callers combine conditions by `filter`. */
+function compareExpressions({ filter: base }: Endpoint, { filter: head }: Endpoint): readonly Difference[] {
+  return base === head ? [] : [{ kind: head ? "expression-added" : "expression-removed" }];
 }
 
 function compareNames(

@@ -187,12 +187,12 @@ function peg$parse(input, options) {
   const peg$c19 = "month";
   const peg$c20 = "day";
   const peg$c21 = "date";
-  const peg$c22 = "null";
-  const peg$c23 = "true";
-  const peg$c24 = "false";
-  const peg$c25 = "-";
-  const peg$c26 = ":";
-  const peg$c27 = ".";
+  const peg$c22 = "-";
+  const peg$c23 = ".";
+  const peg$c24 = "null";
+  const peg$c25 = "true";
+  const peg$c26 = "false";
+  const peg$c27 = ":";
   const peg$c28 = "e";
   const peg$c29 = "'";
   const peg$c30 = "''";
@@ -200,14 +200,16 @@ function peg$parse(input, options) {
   const peg$c32 = "z";
 
   const peg$r0 = /^[^"]/;
-  const peg$r1 = /^[\p{L}_]/u;
-  const peg$r2 = /^[\p{L}\p{N}_.]/u;
-  const peg$r3 = /^[\p{L}\p{N}_.]/u;
-  const peg$r4 = /^[+\-]/;
-  const peg$r5 = /^[^']/;
-  const peg$r6 = /^[0-9]/;
-  const peg$r7 = /^[0-9A-Fa-f]/;
-  const peg$r8 = /^[ \t\n\r]/;
+  const peg$r1 = /^[A-Z\p{L}_a-z]/u;
+  const peg$r2 = /^[.0-9A-Z\p{L}\p{N}_a-z]/u;
+  const peg$r3 = /^[A-Za-z0-9_.]/;
+  const peg$r4 = /^[\p{L}\p{N}]/u;
+  const peg$r5 = /^[+\-]/;
+  const peg$r6 = /^[\p{L}\p{N}_.:\-]/u;
+  const peg$r7 = /^[^']/;
+  const peg$r8 = /^[0-9]/;
+  const peg$r9 = /^[0-9A-Fa-f]/;
+  const peg$r10 = /^[ \t\n\r]/;
 
   const peg$e0 = peg$literalExpectation("(", false);
   const peg$e1 = peg$literalExpectation(")", false);
@@ -216,51 +218,53 @@ function peg$parse(input, options) {
   const peg$e4 = peg$literalExpectation("\"", false);
   const peg$e5 = peg$literalExpectation("\"\"", false);
   const peg$e6 = peg$classExpectation(["\""], true, false, false);
-  const peg$e7 = peg$classExpectation(["\\p{L}", "_"], false, false, true);
-  const peg$e8 = peg$classExpectation(["\\p{L}", "\\p{N}", "_", "."], false, false, true);
-  const peg$e9 = peg$classExpectation(["\\p{L}", "\\p{N}", "_", "."], false, false, true);
-  const peg$e10 = peg$literalExpectation("and", true);
-  const peg$e11 = peg$literalExpectation("or", true);
-  const peg$e12 = peg$literalExpectation("not", true);
-  const peg$e13 = peg$otherExpectation("and");
-  const peg$e14 = peg$otherExpectation("or");
-  const peg$e15 = peg$otherExpectation("not");
-  const peg$e16 = peg$otherExpectation("in");
-  const peg$e17 = peg$literalExpectation("in", true);
-  const peg$e18 = peg$otherExpectation("eq, ne, gt, ge, lt or le");
-  const peg$e19 = peg$literalExpectation("eq", true);
-  const peg$e20 = peg$literalExpectation("ne", true);
-  const peg$e21 = peg$literalExpectation("gt", true);
-  const peg$e22 = peg$literalExpectation("ge", true);
-  const peg$e23 = peg$literalExpectation("lt", true);
-  const peg$e24 = peg$literalExpectation("le", true);
-  const peg$e25 = peg$otherExpectation("contains, startswith or endswith");
-  const peg$e26 = peg$literalExpectation("contains", true);
-  const peg$e27 = peg$literalExpectation("startswith", true);
-  const peg$e28 = peg$literalExpectation("endswith", true);
-  const peg$e29 = peg$otherExpectation("year, month, day or date");
-  const peg$e30 = peg$literalExpectation("year", true);
-  const peg$e31 = peg$literalExpectation("month", true);
-  const peg$e32 = peg$literalExpectation("day", true);
-  const peg$e33 = peg$literalExpectation("date", true);
-  const peg$e34 = peg$otherExpectation("a value");
-  const peg$e35 = peg$literalExpectation("null", true);
-  const peg$e36 = peg$literalExpectation("true", true);
-  const peg$e37 = peg$literalExpectation("false", true);
-  const peg$e38 = peg$literalExpectation("-", false);
-  const peg$e39 = peg$literalExpectation(":", false);
-  const peg$e40 = peg$literalExpectation(".", false);
-  const peg$e41 = peg$literalExpectation("e", true);
-  const peg$e42 = peg$classExpectation(["+", "-"], false, false, false);
-  const peg$e43 = peg$otherExpectation("a text in quotes");
-  const peg$e44 = peg$literalExpectation("'", false);
-  const peg$e45 = peg$literalExpectation("''", false);
-  const peg$e46 = peg$classExpectation(["'"], true, false, false);
-  const peg$e47 = peg$literalExpectation("T", true);
-  const peg$e48 = peg$literalExpectation("Z", true);
-  const peg$e49 = peg$classExpectation([["0", "9"]], false, false, false);
-  const peg$e50 = peg$classExpectation([["0", "9"], ["A", "F"], ["a", "f"]], false, false, false);
-  const peg$e51 = peg$classExpectation([" ", "\t", "\n", "\r"], false, false, false);
+  const peg$e7 = peg$classExpectation([["A", "Z"], "\\p{L}", "_", ["a", "z"]], false, false, true);
+  const peg$e8 = peg$classExpectation([".", ["0", "9"], ["A", "Z"], "\\p{L}", "\\p{N}", "_", ["a", "z"]], false, false, true);
+  const peg$e9 = peg$classExpectation([["A", "Z"], ["a", "z"], ["0", "9"], "_", "."], false, false, false);
+  const peg$e10 = peg$classExpectation(["\\p{L}", "\\p{N}"], false, false, true);
+  const peg$e11 = peg$literalExpectation("and", true);
+  const peg$e12 = peg$literalExpectation("or", true);
+  const peg$e13 = peg$literalExpectation("not", true);
+  const peg$e14 = peg$otherExpectation("and");
+  const peg$e15 = peg$otherExpectation("or");
+  const peg$e16 = peg$otherExpectation("not");
+  const peg$e17 = peg$otherExpectation("in");
+  const peg$e18 = peg$literalExpectation("in", true);
+  const peg$e19 = peg$otherExpectation("eq, ne, gt, ge, lt or le");
+  const peg$e20 = peg$literalExpectation("eq", true);
+  const peg$e21 = peg$literalExpectation("ne", true);
+  const peg$e22 = peg$literalExpectation("gt", true);
+  const peg$e23 = peg$literalExpectation("ge", true);
+  const peg$e24 = peg$literalExpectation("lt", true);
+  const peg$e25 = peg$literalExpectation("le", true);
+  const peg$e26 = peg$otherExpectation("contains, startswith or endswith");
+  const peg$e27 = peg$literalExpectation("contains", true);
+  const peg$e28 = peg$literalExpectation("startswith", true);
+  const peg$e29 = peg$literalExpectation("endswith", true);
+  const peg$e30 = peg$otherExpectation("year, month, day or date");
+  const peg$e31 = peg$literalExpectation("year", true);
+  const peg$e32 = peg$literalExpectation("month", true);
+  const peg$e33 = peg$literalExpectation("day", true);
+  const peg$e34 = peg$literalExpectation("date", true);
+  const peg$e35 = peg$otherExpectation("a value");
+  const peg$e36 = peg$literalExpectation("-", false);
+  const peg$e37 = peg$literalExpectation(".", false);
+  const peg$e38 = peg$literalExpectation("null", true);
+  const peg$e39 = peg$literalExpectation("true", true);
+  const peg$e40 = peg$literalExpectation("false", true);
+  const peg$e41 = peg$literalExpectation(":", false);
+  const peg$e42 = peg$literalExpectation("e", true);
+  const peg$e43 = peg$classExpectation(["+", "-"], false, false, false);
+  const peg$e44 = peg$classExpectation(["\\p{L}", "\\p{N}", "_", ".", ":", "-"], false, false, true);
+  const peg$e45 = peg$otherExpectation("a text in quotes");
+  const peg$e46 = peg$literalExpectation("'", false);
+  const peg$e47 = peg$literalExpectation("''", false);
+  const peg$e48 = peg$classExpectation(["'"], true, false, false);
+  const peg$e49 = peg$literalExpectation("T", true);
+  const peg$e50 = peg$literalExpectation("Z", true);
+  const peg$e51 = peg$classExpectation([["0", "9"]], false, false, false);
+  const peg$e52 = peg$classExpectation([["0", "9"], ["A", "F"], ["a", "f"]], false, false, false);
+  const peg$e53 = peg$classExpectation([" ", "\t", "\n", "\r"], false, false, false);
 
   function peg$f0(first, others) {    return listOf("or", first, others);  }
   function peg$f1(first, others) {    return listOf("and", first, others);  }
@@ -281,18 +285,19 @@ function peg$parse(input, options) {
   function peg$f16(operator) {    return operator.toLowerCase();  }
   function peg$f17(name) {    return name.toLowerCase();  }
   function peg$f18(name) {    return name.toLowerCase();  }
-  function peg$f19() {    return literal("null");  }
-  function peg$f20() {    return literal("boolean", text().toLowerCase());  }
-  function peg$f21() {    return literal("uuid");  }
-  function peg$f22(time) {    return literal("date-time", time);  }
-  function peg$f23() {    return literal("date");  }
-  function peg$f24() {    return literal("time");  }
-  function peg$f25() {    return literal("integer");  }
-  function peg$f26() {    return literal("number");  }
-  function peg$f27() {    return "'";  }
-  function peg$f28(characters) {    error("open");  }
-  function peg$f29(characters) {    return literal("text", characters.join(""));  }
-  function peg$f30(day, seconds, zone) {    return day + (seconds || ":00") + zone;  }
+  function peg$f19() {    return literal("integer");  }
+  function peg$f20() {    return literal("number");  }
+  function peg$f21() {    return literal("null");  }
+  function peg$f22() {    return literal("boolean", text().toLowerCase());  }
+  function peg$f23() {    return literal("uuid");  }
+  function peg$f24(time) {    return literal("date-time", time);  }
+  function peg$f25() {    return literal("date");  }
+  function peg$f26() {    return literal("time");  }
+  function peg$f27() {    return literal("number");  }
+  function peg$f28() {    return "'";  }
+  function peg$f29(characters) {    error("open");  }
+  function peg$f30(characters) {    return literal("text", characters.join(""));  }
+  function peg$f31(day, seconds, zone) {    return day + (seconds || ":00") + zone;  }
   let peg$currPos = options.peg$currPos | 0;
   let peg$savedPos = peg$currPos;
   const peg$posDetailsCache = [{ line: 1, column: 1 }];
@@ -1150,20 +1155,49 @@ function peg$parse(input, options) {
   }
 
   function peg$parseEnd() {
-    let s0, s1;
+    let s0, s1, s2, s3;
 
     s0 = peg$currPos;
+    s1 = peg$currPos;
     peg$silentFails++;
-    s1 = peg$getUnicode();
-    if (peg$r3.test(s1)) {
-      peg$currPos += s1.length;
+    s2 = input.charAt(peg$currPos);
+    if (peg$r3.test(s2)) {
+      peg$currPos++;
     } else {
-      s1 = peg$FAILED;
+      s2 = peg$FAILED;
       if (peg$silentFails === 0) { peg$fail(peg$e9); }
     }
     peg$silentFails--;
-    if (s1 === peg$FAILED) {
-      s0 = undefined;
+    if (s2 === peg$FAILED) {
+      s1 = undefined;
+    } else {
+      peg$currPos = s1;
+      s1 = peg$FAILED;
+    }
+    if (s1 !== peg$FAILED) {
+      s2 = peg$currPos;
+      peg$silentFails++;
+      s3 = peg$getUnicode();
+      if (peg$r4.test(s3)) {
+        peg$currPos += s3.length;
+      } else {
+        s3 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e10); }
+      }
+      peg$silentFails--;
+      if (s3 === peg$FAILED) {
+        s2 = undefined;
+      } else {
+        peg$currPos = s2;
+        s2 = peg$FAILED;
+      }
+      if (s2 !== peg$FAILED) {
+        s1 = [s1, s2];
+        s0 = s1;
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
     } else {
       peg$currPos = s0;
       s0 = peg$FAILED;
@@ -1180,7 +1214,7 @@ function peg$parse(input, options) {
       peg$currPos += (3);
     } else {
       s0 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e10); }
+      if (peg$silentFails === 0) { peg$fail(peg$e11); }
     }
     if (s0 === peg$FAILED) {
       s0 = input.substr(peg$currPos, 2);
@@ -1188,7 +1222,7 @@ function peg$parse(input, options) {
         peg$currPos += (2);
       } else {
         s0 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e11); }
+        if (peg$silentFails === 0) { peg$fail(peg$e12); }
       }
       if (s0 === peg$FAILED) {
         s0 = input.substr(peg$currPos, 3);
@@ -1196,7 +1230,7 @@ function peg$parse(input, options) {
           peg$currPos += (3);
         } else {
           s0 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e12); }
+          if (peg$silentFails === 0) { peg$fail(peg$e13); }
         }
       }
     }
@@ -1212,40 +1246,6 @@ function peg$parse(input, options) {
     s1 = input.substr(peg$currPos, 3);
     if (s1.toLowerCase() === peg$c5) {
       peg$currPos += (3);
-    } else {
-      s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e10); }
-    }
-    if (s1 !== peg$FAILED) {
-      s2 = peg$parseEnd();
-      if (s2 !== peg$FAILED) {
-        s1 = [s1, s2];
-        s0 = s1;
-      } else {
-        peg$currPos = s0;
-        s0 = peg$FAILED;
-      }
-    } else {
-      peg$currPos = s0;
-      s0 = peg$FAILED;
-    }
-    peg$silentFails--;
-    if (s0 === peg$FAILED) {
-      s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e13); }
-    }
-
-    return s0;
-  }
-
-  function peg$parseOrWord() {
-    let s0, s1, s2;
-
-    peg$silentFails++;
-    s0 = peg$currPos;
-    s1 = input.substr(peg$currPos, 2);
-    if (s1.toLowerCase() === peg$c6) {
-      peg$currPos += (2);
     } else {
       s1 = peg$FAILED;
       if (peg$silentFails === 0) { peg$fail(peg$e11); }
@@ -1272,14 +1272,14 @@ function peg$parse(input, options) {
     return s0;
   }
 
-  function peg$parseNotWord() {
+  function peg$parseOrWord() {
     let s0, s1, s2;
 
     peg$silentFails++;
     s0 = peg$currPos;
-    s1 = input.substr(peg$currPos, 3);
-    if (s1.toLowerCase() === peg$c7) {
-      peg$currPos += (3);
+    s1 = input.substr(peg$currPos, 2);
+    if (s1.toLowerCase() === peg$c6) {
+      peg$currPos += (2);
     } else {
       s1 = peg$FAILED;
       if (peg$silentFails === 0) { peg$fail(peg$e12); }
@@ -1306,17 +1306,17 @@ function peg$parse(input, options) {
     return s0;
   }
 
-  function peg$parseInWord() {
+  function peg$parseNotWord() {
     let s0, s1, s2;
 
     peg$silentFails++;
     s0 = peg$currPos;
-    s1 = input.substr(peg$currPos, 2);
-    if (s1.toLowerCase() === peg$c8) {
-      peg$currPos += (2);
+    s1 = input.substr(peg$currPos, 3);
+    if (s1.toLowerCase() === peg$c7) {
+      peg$currPos += (3);
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e17); }
+      if (peg$silentFails === 0) { peg$fail(peg$e13); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseEnd();
@@ -1340,6 +1340,40 @@ function peg$parse(input, options) {
     return s0;
   }
 
+  function peg$parseInWord() {
+    let s0, s1, s2;
+
+    peg$silentFails++;
+    s0 = peg$currPos;
+    s1 = input.substr(peg$currPos, 2);
+    if (s1.toLowerCase() === peg$c8) {
+      peg$currPos += (2);
+    } else {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e18); }
+    }
+    if (s1 !== peg$FAILED) {
+      s2 = peg$parseEnd();
+      if (s2 !== peg$FAILED) {
+        s1 = [s1, s2];
+        s0 = s1;
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+    peg$silentFails--;
+    if (s0 === peg$FAILED) {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e17); }
+    }
+
+    return s0;
+  }
+
   function peg$parseOperator() {
     let s0, s1, s2;
 
@@ -1350,7 +1384,7 @@ function peg$parse(input, options) {
       peg$currPos += (2);
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e19); }
+      if (peg$silentFails === 0) { peg$fail(peg$e20); }
     }
     if (s1 === peg$FAILED) {
       s1 = input.substr(peg$currPos, 2);
@@ -1358,7 +1392,7 @@ function peg$parse(input, options) {
         peg$currPos += (2);
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e20); }
+        if (peg$silentFails === 0) { peg$fail(peg$e21); }
       }
       if (s1 === peg$FAILED) {
         s1 = input.substr(peg$currPos, 2);
@@ -1366,7 +1400,7 @@ function peg$parse(input, options) {
           peg$currPos += (2);
         } else {
           s1 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e21); }
+          if (peg$silentFails === 0) { peg$fail(peg$e22); }
         }
         if (s1 === peg$FAILED) {
           s1 = input.substr(peg$currPos, 2);
@@ -1374,7 +1408,7 @@ function peg$parse(input, options) {
             peg$currPos += (2);
           } else {
             s1 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e22); }
+            if (peg$silentFails === 0) { peg$fail(peg$e23); }
           }
           if (s1 === peg$FAILED) {
             s1 = input.substr(peg$currPos, 2);
@@ -1382,7 +1416,7 @@ function peg$parse(input, options) {
               peg$currPos += (2);
             } else {
               s1 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e23); }
+              if (peg$silentFails === 0) { peg$fail(peg$e24); }
             }
             if (s1 === peg$FAILED) {
               s1 = input.substr(peg$currPos, 2);
@@ -1390,7 +1424,7 @@ function peg$parse(input, options) {
                 peg$currPos += (2);
               } else {
                 s1 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e24); }
+                if (peg$silentFails === 0) { peg$fail(peg$e25); }
               }
             }
           }
@@ -1413,7 +1447,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e18); }
+      if (peg$silentFails === 0) { peg$fail(peg$e19); }
     }
 
     return s0;
@@ -1429,7 +1463,7 @@ function peg$parse(input, options) {
       peg$currPos += (8);
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e26); }
+      if (peg$silentFails === 0) { peg$fail(peg$e27); }
     }
     if (s1 === peg$FAILED) {
       s1 = input.substr(peg$currPos, 10);
@@ -1437,7 +1471,7 @@ function peg$parse(input, options) {
         peg$currPos += (10);
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e27); }
+        if (peg$silentFails === 0) { peg$fail(peg$e28); }
       }
       if (s1 === peg$FAILED) {
         s1 = input.substr(peg$currPos, 8);
@@ -1445,7 +1479,7 @@ function peg$parse(input, options) {
           peg$currPos += (8);
         } else {
           s1 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e28); }
+          if (peg$silentFails === 0) { peg$fail(peg$e29); }
         }
       }
     }
@@ -1489,7 +1523,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e25); }
+      if (peg$silentFails === 0) { peg$fail(peg$e26); }
     }
 
     return s0;
@@ -1505,7 +1539,7 @@ function peg$parse(input, options) {
       peg$currPos += (4);
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e30); }
+      if (peg$silentFails === 0) { peg$fail(peg$e31); }
     }
     if (s1 === peg$FAILED) {
       s1 = input.substr(peg$currPos, 5);
@@ -1513,7 +1547,7 @@ function peg$parse(input, options) {
         peg$currPos += (5);
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e31); }
+        if (peg$silentFails === 0) { peg$fail(peg$e32); }
       }
       if (s1 === peg$FAILED) {
         s1 = input.substr(peg$currPos, 3);
@@ -1521,7 +1555,7 @@ function peg$parse(input, options) {
           peg$currPos += (3);
         } else {
           s1 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e32); }
+          if (peg$silentFails === 0) { peg$fail(peg$e33); }
         }
         if (s1 === peg$FAILED) {
           s1 = input.substr(peg$currPos, 4);
@@ -1529,7 +1563,7 @@ function peg$parse(input, options) {
             peg$currPos += (4);
           } else {
             s1 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e33); }
+            if (peg$silentFails === 0) { peg$fail(peg$e34); }
           }
         }
       }
@@ -1574,7 +1608,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e29); }
+      if (peg$silentFails === 0) { peg$fail(peg$e30); }
     }
 
     return s0;
@@ -1587,16 +1621,29 @@ function peg$parse(input, options) {
     s0 = peg$parseText();
     if (s0 === peg$FAILED) {
       s0 = peg$currPos;
-      s1 = input.substr(peg$currPos, 4);
-      if (s1.toLowerCase() === peg$c22) {
-        peg$currPos += (4);
+      if (input.charCodeAt(peg$currPos) === 45) {
+        s1 = peg$c22;
+        peg$currPos++;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e35); }
+        if (peg$silentFails === 0) { peg$fail(peg$e36); }
       }
-      if (s1 !== peg$FAILED) {
-        s2 = peg$parseEnd();
-        if (s2 !== peg$FAILED) {
+      if (s1 === peg$FAILED) {
+        s1 = null;
+      }
+      s2 = [];
+      s3 = peg$parseDigit();
+      if (s3 !== peg$FAILED) {
+        while (s3 !== peg$FAILED) {
+          s2.push(s3);
+          s3 = peg$parseDigit();
+        }
+      } else {
+        s2 = peg$FAILED;
+      }
+      if (s2 !== peg$FAILED) {
+        s3 = peg$parseWhole();
+        if (s3 !== peg$FAILED) {
           peg$savedPos = s0;
           s0 = peg$f19();
         } else {
@@ -1609,27 +1656,58 @@ function peg$parse(input, options) {
       }
       if (s0 === peg$FAILED) {
         s0 = peg$currPos;
-        s1 = input.substr(peg$currPos, 4);
-        if (s1.toLowerCase() === peg$c23) {
-          peg$currPos += (4);
+        if (input.charCodeAt(peg$currPos) === 45) {
+          s1 = peg$c22;
+          peg$currPos++;
         } else {
           s1 = peg$FAILED;
           if (peg$silentFails === 0) { peg$fail(peg$e36); }
         }
         if (s1 === peg$FAILED) {
-          s1 = input.substr(peg$currPos, 5);
-          if (s1.toLowerCase() === peg$c24) {
-            peg$currPos += (5);
+          s1 = null;
+        }
+        s2 = [];
+        s3 = peg$parseDigit();
+        if (s3 !== peg$FAILED) {
+          while (s3 !== peg$FAILED) {
+            s2.push(s3);
+            s3 = peg$parseDigit();
+          }
+        } else {
+          s2 = peg$FAILED;
+        }
+        if (s2 !== peg$FAILED) {
+          if (input.charCodeAt(peg$currPos) === 46) {
+            s3 = peg$c23;
+            peg$currPos++;
           } else {
-            s1 = peg$FAILED;
+            s3 = peg$FAILED;
             if (peg$silentFails === 0) { peg$fail(peg$e37); }
           }
-        }
-        if (s1 !== peg$FAILED) {
-          s2 = peg$parseEnd();
-          if (s2 !== peg$FAILED) {
-            peg$savedPos = s0;
-            s0 = peg$f20();
+          if (s3 !== peg$FAILED) {
+            s4 = [];
+            s5 = peg$parseDigit();
+            if (s5 !== peg$FAILED) {
+              while (s5 !== peg$FAILED) {
+                s4.push(s5);
+                s5 = peg$parseDigit();
+              }
+            } else {
+              s4 = peg$FAILED;
+            }
+            if (s4 !== peg$FAILED) {
+              s5 = peg$parseWhole();
+              if (s5 !== peg$FAILED) {
+                peg$savedPos = s0;
+                s0 = peg$f20();
+              } else {
+                peg$currPos = s0;
+                s0 = peg$FAILED;
+              }
+            } else {
+              peg$currPos = s0;
+              s0 = peg$FAILED;
+            }
           } else {
             peg$currPos = s0;
             s0 = peg$FAILED;
@@ -1640,132 +1718,193 @@ function peg$parse(input, options) {
         }
         if (s0 === peg$FAILED) {
           s0 = peg$currPos;
-          s1 = peg$currPos;
-          s2 = [];
-          s3 = peg$parseHex();
-          while (s3 !== peg$FAILED) {
-            s2.push(s3);
-            if (s2.length >= 8) {
-              s3 = peg$FAILED;
-            } else {
-              s3 = peg$parseHex();
-            }
-          }
-          if (s2.length < 8) {
-            peg$currPos = s1;
-            s1 = peg$FAILED;
+          s1 = input.substr(peg$currPos, 4);
+          if (s1.toLowerCase() === peg$c24) {
+            peg$currPos += (4);
           } else {
-            s1 = s2;
+            s1 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e38); }
           }
           if (s1 !== peg$FAILED) {
-            if (input.charCodeAt(peg$currPos) === 45) {
-              s2 = peg$c25;
-              peg$currPos++;
-            } else {
-              s2 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e38); }
-            }
+            s2 = peg$parseEnd();
             if (s2 !== peg$FAILED) {
-              s3 = peg$currPos;
-              s4 = [];
-              s5 = peg$parseHex();
-              while (s5 !== peg$FAILED) {
-                s4.push(s5);
-                if (s4.length >= 4) {
-                  s5 = peg$FAILED;
+              peg$savedPos = s0;
+              s0 = peg$f21();
+            } else {
+              peg$currPos = s0;
+              s0 = peg$FAILED;
+            }
+          } else {
+            peg$currPos = s0;
+            s0 = peg$FAILED;
+          }
+          if (s0 === peg$FAILED) {
+            s0 = peg$currPos;
+            s1 = input.substr(peg$currPos, 4);
+            if (s1.toLowerCase() === peg$c25) {
+              peg$currPos += (4);
+            } else {
+              s1 = peg$FAILED;
+              if (peg$silentFails === 0) { peg$fail(peg$e39); }
+            }
+            if (s1 === peg$FAILED) {
+              s1 = input.substr(peg$currPos, 5);
+              if (s1.toLowerCase() === peg$c26) {
+                peg$currPos += (5);
+              } else {
+                s1 = peg$FAILED;
+                if (peg$silentFails === 0) { peg$fail(peg$e40); }
+              }
+            }
+            if (s1 !== peg$FAILED) {
+              s2 = peg$parseEnd();
+              if (s2 !== peg$FAILED) {
+                peg$savedPos = s0;
+                s0 = peg$f22();
+              } else {
+                peg$currPos = s0;
+                s0 = peg$FAILED;
+              }
+            } else {
+              peg$currPos = s0;
+              s0 = peg$FAILED;
+            }
+            if (s0 === peg$FAILED) {
+              s0 = peg$currPos;
+              s1 = peg$currPos;
+              s2 = [];
+              s3 = peg$parseHex();
+              while (s3 !== peg$FAILED) {
+                s2.push(s3);
+                if (s2.length >= 8) {
+                  s3 = peg$FAILED;
                 } else {
-                  s5 = peg$parseHex();
+                  s3 = peg$parseHex();
                 }
               }
-              if (s4.length < 4) {
-                peg$currPos = s3;
-                s3 = peg$FAILED;
+              if (s2.length < 8) {
+                peg$currPos = s1;
+                s1 = peg$FAILED;
               } else {
-                s3 = s4;
+                s1 = s2;
               }
-              if (s3 !== peg$FAILED) {
+              if (s1 !== peg$FAILED) {
                 if (input.charCodeAt(peg$currPos) === 45) {
-                  s4 = peg$c25;
+                  s2 = peg$c22;
                   peg$currPos++;
                 } else {
-                  s4 = peg$FAILED;
-                  if (peg$silentFails === 0) { peg$fail(peg$e38); }
+                  s2 = peg$FAILED;
+                  if (peg$silentFails === 0) { peg$fail(peg$e36); }
                 }
-                if (s4 !== peg$FAILED) {
-                  s5 = peg$currPos;
-                  s6 = [];
-                  s7 = peg$parseHex();
-                  while (s7 !== peg$FAILED) {
-                    s6.push(s7);
-                    if (s6.length >= 4) {
-                      s7 = peg$FAILED;
+                if (s2 !== peg$FAILED) {
+                  s3 = peg$currPos;
+                  s4 = [];
+                  s5 = peg$parseHex();
+                  while (s5 !== peg$FAILED) {
+                    s4.push(s5);
+                    if (s4.length >= 4) {
+                      s5 = peg$FAILED;
                     } else {
-                      s7 = peg$parseHex();
+                      s5 = peg$parseHex();
                     }
                   }
-                  if (s6.length < 4) {
-                    peg$currPos = s5;
-                    s5 = peg$FAILED;
+                  if (s4.length < 4) {
+                    peg$currPos = s3;
+                    s3 = peg$FAILED;
                   } else {
-                    s5 = s6;
+                    s3 = s4;
                   }
-                  if (s5 !== peg$FAILED) {
+                  if (s3 !== peg$FAILED) {
                     if (input.charCodeAt(peg$currPos) === 45) {
-                      s6 = peg$c25;
+                      s4 = peg$c22;
                       peg$currPos++;
                     } else {
-                      s6 = peg$FAILED;
-                      if (peg$silentFails === 0) { peg$fail(peg$e38); }
+                      s4 = peg$FAILED;
+                      if (peg$silentFails === 0) { peg$fail(peg$e36); }
                     }
-                    if (s6 !== peg$FAILED) {
-                      s7 = peg$currPos;
-                      s8 = [];
-                      s9 = peg$parseHex();
-                      while (s9 !== peg$FAILED) {
-                        s8.push(s9);
-                        if (s8.length >= 4) {
-                          s9 = peg$FAILED;
+                    if (s4 !== peg$FAILED) {
+                      s5 = peg$currPos;
+                      s6 = [];
+                      s7 = peg$parseHex();
+                      while (s7 !== peg$FAILED) {
+                        s6.push(s7);
+                        if (s6.length >= 4) {
+                          s7 = peg$FAILED;
                         } else {
-                          s9 = peg$parseHex();
+                          s7 = peg$parseHex();
                         }
                       }
-                      if (s8.length < 4) {
-                        peg$currPos = s7;
-                        s7 = peg$FAILED;
+                      if (s6.length < 4) {
+                        peg$currPos = s5;
+                        s5 = peg$FAILED;
                       } else {
-                        s7 = s8;
+                        s5 = s6;
                       }
-                      if (s7 !== peg$FAILED) {
+                      if (s5 !== peg$FAILED) {
                         if (input.charCodeAt(peg$currPos) === 45) {
-                          s8 = peg$c25;
+                          s6 = peg$c22;
                           peg$currPos++;
                         } else {
-                          s8 = peg$FAILED;
-                          if (peg$silentFails === 0) { peg$fail(peg$e38); }
+                          s6 = peg$FAILED;
+                          if (peg$silentFails === 0) { peg$fail(peg$e36); }
                         }
-                        if (s8 !== peg$FAILED) {
-                          s9 = peg$currPos;
-                          s10 = [];
-                          s11 = peg$parseHex();
-                          while (s11 !== peg$FAILED) {
-                            s10.push(s11);
-                            if (s10.length >= 12) {
-                              s11 = peg$FAILED;
+                        if (s6 !== peg$FAILED) {
+                          s7 = peg$currPos;
+                          s8 = [];
+                          s9 = peg$parseHex();
+                          while (s9 !== peg$FAILED) {
+                            s8.push(s9);
+                            if (s8.length >= 4) {
+                              s9 = peg$FAILED;
                             } else {
-                              s11 = peg$parseHex();
+                              s9 = peg$parseHex();
                             }
                           }
-                          if (s10.length < 12) {
-                            peg$currPos = s9;
-                            s9 = peg$FAILED;
+                          if (s8.length < 4) {
+                            peg$currPos = s7;
+                            s7 = peg$FAILED;
                           } else {
-                            s9 = s10;
+                            s7 = s8;
                           }
-                          if (s9 !== peg$FAILED) {
-                            s10 = peg$parseEnd();
-                            if (s10 !== peg$FAILED) {
-                              peg$savedPos = s0;
-                              s0 = peg$f21();
+                          if (s7 !== peg$FAILED) {
+                            if (input.charCodeAt(peg$currPos) === 45) {
+                              s8 = peg$c22;
+                              peg$currPos++;
+                            } else {
+                              s8 = peg$FAILED;
+                              if (peg$silentFails === 0) { peg$fail(peg$e36); }
+                            }
+                            if (s8 !== peg$FAILED) {
+                              s9 = peg$currPos;
+                              s10 = [];
+                              s11 = peg$parseHex();
+                              while (s11 !== peg$FAILED) {
+                                s10.push(s11);
+                                if (s10.length >= 12) {
+                                  s11 = peg$FAILED;
+                                } else {
+                                  s11 = peg$parseHex();
+                                }
+                              }
+                              if (s10.length < 12) {
+                                peg$currPos = s9;
+                                s9 = peg$FAILED;
+                              } else {
+                                s9 = s10;
+                              }
+                              if (s9 !== peg$FAILED) {
+                                s10 = peg$parseEnd();
+                                if (s10 !== peg$FAILED) {
+                                  peg$savedPos = s0;
+                                  s0 = peg$f23();
+                                } else {
+                                  peg$currPos = s0;
+                                  s0 = peg$FAILED;
+                                }
+                              } else {
+                                peg$currPos = s0;
+                                s0 = peg$FAILED;
+                              }
                             } else {
                               peg$currPos = s0;
                               s0 = peg$FAILED;
@@ -1798,184 +1937,14 @@ function peg$parse(input, options) {
                 peg$currPos = s0;
                 s0 = peg$FAILED;
               }
-            } else {
-              peg$currPos = s0;
-              s0 = peg$FAILED;
-            }
-          } else {
-            peg$currPos = s0;
-            s0 = peg$FAILED;
-          }
-          if (s0 === peg$FAILED) {
-            s0 = peg$currPos;
-            s1 = peg$parseDateTime();
-            if (s1 !== peg$FAILED) {
-              s2 = peg$parseEnd();
-              if (s2 !== peg$FAILED) {
-                peg$savedPos = s0;
-                s0 = peg$f22(s1);
-              } else {
-                peg$currPos = s0;
-                s0 = peg$FAILED;
-              }
-            } else {
-              peg$currPos = s0;
-              s0 = peg$FAILED;
-            }
-            if (s0 === peg$FAILED) {
-              s0 = peg$currPos;
-              s1 = peg$parseDate();
-              if (s1 !== peg$FAILED) {
-                s2 = peg$parseEnd();
-                if (s2 !== peg$FAILED) {
-                  peg$savedPos = s0;
-                  s0 = peg$f23();
-                } else {
-                  peg$currPos = s0;
-                  s0 = peg$FAILED;
-                }
-              } else {
-                peg$currPos = s0;
-                s0 = peg$FAILED;
-              }
               if (s0 === peg$FAILED) {
                 s0 = peg$currPos;
-                s1 = peg$currPos;
-                s2 = [];
-                s3 = peg$parseDigit();
-                while (s3 !== peg$FAILED) {
-                  s2.push(s3);
-                  if (s2.length >= 2) {
-                    s3 = peg$FAILED;
-                  } else {
-                    s3 = peg$parseDigit();
-                  }
-                }
-                if (s2.length < 2) {
-                  peg$currPos = s1;
-                  s1 = peg$FAILED;
-                } else {
-                  s1 = s2;
-                }
+                s1 = peg$parseDateTime();
                 if (s1 !== peg$FAILED) {
-                  if (input.charCodeAt(peg$currPos) === 58) {
-                    s2 = peg$c26;
-                    peg$currPos++;
-                  } else {
-                    s2 = peg$FAILED;
-                    if (peg$silentFails === 0) { peg$fail(peg$e39); }
-                  }
+                  s2 = peg$parseEnd();
                   if (s2 !== peg$FAILED) {
-                    s3 = peg$currPos;
-                    s4 = [];
-                    s5 = peg$parseDigit();
-                    while (s5 !== peg$FAILED) {
-                      s4.push(s5);
-                      if (s4.length >= 2) {
-                        s5 = peg$FAILED;
-                      } else {
-                        s5 = peg$parseDigit();
-                      }
-                    }
-                    if (s4.length < 2) {
-                      peg$currPos = s3;
-                      s3 = peg$FAILED;
-                    } else {
-                      s3 = s4;
-                    }
-                    if (s3 !== peg$FAILED) {
-                      s4 = peg$currPos;
-                      if (input.charCodeAt(peg$currPos) === 58) {
-                        s5 = peg$c26;
-                        peg$currPos++;
-                      } else {
-                        s5 = peg$FAILED;
-                        if (peg$silentFails === 0) { peg$fail(peg$e39); }
-                      }
-                      if (s5 !== peg$FAILED) {
-                        s6 = peg$currPos;
-                        s7 = [];
-                        s8 = peg$parseDigit();
-                        while (s8 !== peg$FAILED) {
-                          s7.push(s8);
-                          if (s7.length >= 2) {
-                            s8 = peg$FAILED;
-                          } else {
-                            s8 = peg$parseDigit();
-                          }
-                        }
-                        if (s7.length < 2) {
-                          peg$currPos = s6;
-                          s6 = peg$FAILED;
-                        } else {
-                          s6 = s7;
-                        }
-                        if (s6 !== peg$FAILED) {
-                          s7 = peg$currPos;
-                          if (input.charCodeAt(peg$currPos) === 46) {
-                            s8 = peg$c27;
-                            peg$currPos++;
-                          } else {
-                            s8 = peg$FAILED;
-                            if (peg$silentFails === 0) { peg$fail(peg$e40); }
-                          }
-                          if (s8 !== peg$FAILED) {
-                            s9 = peg$currPos;
-                            s10 = [];
-                            s11 = peg$parseDigit();
-                            while (s11 !== peg$FAILED) {
-                              s10.push(s11);
-                              if (s10.length >= 12) {
-                                s11 = peg$FAILED;
-                              } else {
-                                s11 = peg$parseDigit();
-                              }
-                            }
-                            if (s10.length < 1) {
-                              peg$currPos = s9;
-                              s9 = peg$FAILED;
-                            } else {
-                              s9 = s10;
-                            }
-                            if (s9 !== peg$FAILED) {
-                              s8 = [s8, s9];
-                              s7 = s8;
-                            } else {
-                              peg$currPos = s7;
-                              s7 = peg$FAILED;
-                            }
-                          } else {
-                            peg$currPos = s7;
-                            s7 = peg$FAILED;
-                          }
-                          if (s7 === peg$FAILED) {
-                            s7 = null;
-                          }
-                          s5 = [s5, s6, s7];
-                          s4 = s5;
-                        } else {
-                          peg$currPos = s4;
-                          s4 = peg$FAILED;
-                        }
-                      } else {
-                        peg$currPos = s4;
-                        s4 = peg$FAILED;
-                      }
-                      if (s4 === peg$FAILED) {
-                        s4 = null;
-                      }
-                      s5 = peg$parseEnd();
-                      if (s5 !== peg$FAILED) {
-                        peg$savedPos = s0;
-                        s0 = peg$f24();
-                      } else {
-                        peg$currPos = s0;
-                        s0 = peg$FAILED;
-                      }
-                    } else {
-                      peg$currPos = s0;
-                      s0 = peg$FAILED;
-                    }
+                    peg$savedPos = s0;
+                    s0 = peg$f24(s1);
                   } else {
                     peg$currPos = s0;
                     s0 = peg$FAILED;
@@ -1986,29 +1955,10 @@ function peg$parse(input, options) {
                 }
                 if (s0 === peg$FAILED) {
                   s0 = peg$currPos;
-                  if (input.charCodeAt(peg$currPos) === 45) {
-                    s1 = peg$c25;
-                    peg$currPos++;
-                  } else {
-                    s1 = peg$FAILED;
-                    if (peg$silentFails === 0) { peg$fail(peg$e38); }
-                  }
-                  if (s1 === peg$FAILED) {
-                    s1 = null;
-                  }
-                  s2 = [];
-                  s3 = peg$parseDigit();
-                  if (s3 !== peg$FAILED) {
-                    while (s3 !== peg$FAILED) {
-                      s2.push(s3);
-                      s3 = peg$parseDigit();
-                    }
-                  } else {
-                    s2 = peg$FAILED;
-                  }
-                  if (s2 !== peg$FAILED) {
-                    s3 = peg$parseEnd();
-                    if (s3 !== peg$FAILED) {
+                  s1 = peg$parseDate();
+                  if (s1 !== peg$FAILED) {
+                    s2 = peg$parseEnd();
+                    if (s2 !== peg$FAILED) {
                       peg$savedPos = s0;
                       s0 = peg$f25();
                     } else {
@@ -2021,107 +1971,142 @@ function peg$parse(input, options) {
                   }
                   if (s0 === peg$FAILED) {
                     s0 = peg$currPos;
-                    if (input.charCodeAt(peg$currPos) === 45) {
-                      s1 = peg$c25;
-                      peg$currPos++;
-                    } else {
-                      s1 = peg$FAILED;
-                      if (peg$silentFails === 0) { peg$fail(peg$e38); }
-                    }
-                    if (s1 === peg$FAILED) {
-                      s1 = null;
-                    }
+                    s1 = peg$currPos;
                     s2 = [];
                     s3 = peg$parseDigit();
-                    if (s3 !== peg$FAILED) {
-                      while (s3 !== peg$FAILED) {
-                        s2.push(s3);
+                    while (s3 !== peg$FAILED) {
+                      s2.push(s3);
+                      if (s2.length >= 2) {
+                        s3 = peg$FAILED;
+                      } else {
                         s3 = peg$parseDigit();
                       }
-                    } else {
-                      s2 = peg$FAILED;
                     }
-                    if (s2 !== peg$FAILED) {
-                      s3 = peg$currPos;
-                      if (input.charCodeAt(peg$currPos) === 46) {
-                        s4 = peg$c27;
+                    if (s2.length < 2) {
+                      peg$currPos = s1;
+                      s1 = peg$FAILED;
+                    } else {
+                      s1 = s2;
+                    }
+                    if (s1 !== peg$FAILED) {
+                      if (input.charCodeAt(peg$currPos) === 58) {
+                        s2 = peg$c27;
                         peg$currPos++;
                       } else {
-                        s4 = peg$FAILED;
-                        if (peg$silentFails === 0) { peg$fail(peg$e40); }
-                      }
-                      if (s4 !== peg$FAILED) {
-                        s5 = [];
-                        s6 = peg$parseDigit();
-                        if (s6 !== peg$FAILED) {
-                          while (s6 !== peg$FAILED) {
-                            s5.push(s6);
-                            s6 = peg$parseDigit();
-                          }
-                        } else {
-                          s5 = peg$FAILED;
-                        }
-                        if (s5 !== peg$FAILED) {
-                          s4 = [s4, s5];
-                          s3 = s4;
-                        } else {
-                          peg$currPos = s3;
-                          s3 = peg$FAILED;
-                        }
-                      } else {
-                        peg$currPos = s3;
-                        s3 = peg$FAILED;
-                      }
-                      if (s3 === peg$FAILED) {
-                        s3 = null;
-                      }
-                      s4 = peg$currPos;
-                      s5 = input.charAt(peg$currPos);
-                      if (s5.toLowerCase() === peg$c28) {
-                        peg$currPos++;
-                      } else {
-                        s5 = peg$FAILED;
+                        s2 = peg$FAILED;
                         if (peg$silentFails === 0) { peg$fail(peg$e41); }
                       }
-                      if (s5 !== peg$FAILED) {
-                        s6 = input.charAt(peg$currPos);
-                        if (peg$r4.test(s6)) {
-                          peg$currPos++;
+                      if (s2 !== peg$FAILED) {
+                        s3 = peg$currPos;
+                        s4 = [];
+                        s5 = peg$parseDigit();
+                        while (s5 !== peg$FAILED) {
+                          s4.push(s5);
+                          if (s4.length >= 2) {
+                            s5 = peg$FAILED;
+                          } else {
+                            s5 = peg$parseDigit();
+                          }
+                        }
+                        if (s4.length < 2) {
+                          peg$currPos = s3;
+                          s3 = peg$FAILED;
                         } else {
-                          s6 = peg$FAILED;
-                          if (peg$silentFails === 0) { peg$fail(peg$e42); }
+                          s3 = s4;
                         }
-                        if (s6 === peg$FAILED) {
-                          s6 = null;
-                        }
-                        s7 = [];
-                        s8 = peg$parseDigit();
-                        if (s8 !== peg$FAILED) {
-                          while (s8 !== peg$FAILED) {
-                            s7.push(s8);
+                        if (s3 !== peg$FAILED) {
+                          s4 = peg$currPos;
+                          if (input.charCodeAt(peg$currPos) === 58) {
+                            s5 = peg$c27;
+                            peg$currPos++;
+                          } else {
+                            s5 = peg$FAILED;
+                            if (peg$silentFails === 0) { peg$fail(peg$e41); }
+                          }
+                          if (s5 !== peg$FAILED) {
+                            s6 = peg$currPos;
+                            s7 = [];
                             s8 = peg$parseDigit();
+                            while (s8 !== peg$FAILED) {
+                              s7.push(s8);
+                              if (s7.length >= 2) {
+                                s8 = peg$FAILED;
+                              } else {
+                                s8 = peg$parseDigit();
+                              }
+                            }
+                            if (s7.length < 2) {
+                              peg$currPos = s6;
+                              s6 = peg$FAILED;
+                            } else {
+                              s6 = s7;
+                            }
+                            if (s6 !== peg$FAILED) {
+                              s7 = peg$currPos;
+                              if (input.charCodeAt(peg$currPos) === 46) {
+                                s8 = peg$c23;
+                                peg$currPos++;
+                              } else {
+                                s8 = peg$FAILED;
+                                if (peg$silentFails === 0) { peg$fail(peg$e37); }
+                              }
+                              if (s8 !== peg$FAILED) {
+                                s9 = peg$currPos;
+                                s10 = [];
+                                s11 = peg$parseDigit();
+                                while (s11 !== peg$FAILED) {
+                                  s10.push(s11);
+                                  if (s10.length >= 12) {
+                                    s11 = peg$FAILED;
+                                  } else {
+                                    s11 = peg$parseDigit();
+                                  }
+                                }
+                                if (s10.length < 1) {
+                                  peg$currPos = s9;
+                                  s9 = peg$FAILED;
+                                } else {
+                                  s9 = s10;
+                                }
+                                if (s9 !== peg$FAILED) {
+                                  s8 = [s8, s9];
+                                  s7 = s8;
+                                } else {
+                                  peg$currPos = s7;
+                                  s7 = peg$FAILED;
+                                }
+                              } else {
+                                peg$currPos = s7;
+                                s7 = peg$FAILED;
+                              }
+                              if (s7 === peg$FAILED) {
+                                s7 = null;
+                              }
+                              s5 = [s5, s6, s7];
+                              s4 = s5;
+                            } else {
+                              peg$currPos = s4;
+                              s4 = peg$FAILED;
+                            }
+                          } else {
+                            peg$currPos = s4;
+                            s4 = peg$FAILED;
+                          }
+                          if (s4 === peg$FAILED) {
+                            s4 = null;
+                          }
+                          s5 = peg$parseEnd();
+                          if (s5 !== peg$FAILED) {
+                            peg$savedPos = s0;
+                            s0 = peg$f26();
+                          } else {
+                            peg$currPos = s0;
+                            s0 = peg$FAILED;
                           }
                         } else {
-                          s7 = peg$FAILED;
+                          peg$currPos = s0;
+                          s0 = peg$FAILED;
                         }
-                        if (s7 !== peg$FAILED) {
-                          s5 = [s5, s6, s7];
-                          s4 = s5;
-                        } else {
-                          peg$currPos = s4;
-                          s4 = peg$FAILED;
-                        }
-                      } else {
-                        peg$currPos = s4;
-                        s4 = peg$FAILED;
-                      }
-                      if (s4 === peg$FAILED) {
-                        s4 = null;
-                      }
-                      s5 = peg$parseEnd();
-                      if (s5 !== peg$FAILED) {
-                        peg$savedPos = s0;
-                        s0 = peg$f26();
                       } else {
                         peg$currPos = s0;
                         s0 = peg$FAILED;
@@ -2129,6 +2114,112 @@ function peg$parse(input, options) {
                     } else {
                       peg$currPos = s0;
                       s0 = peg$FAILED;
+                    }
+                    if (s0 === peg$FAILED) {
+                      s0 = peg$currPos;
+                      if (input.charCodeAt(peg$currPos) === 45) {
+                        s1 = peg$c22;
+                        peg$currPos++;
+                      } else {
+                        s1 = peg$FAILED;
+                        if (peg$silentFails === 0) { peg$fail(peg$e36); }
+                      }
+                      if (s1 === peg$FAILED) {
+                        s1 = null;
+                      }
+                      s2 = [];
+                      s3 = peg$parseDigit();
+                      if (s3 !== peg$FAILED) {
+                        while (s3 !== peg$FAILED) {
+                          s2.push(s3);
+                          s3 = peg$parseDigit();
+                        }
+                      } else {
+                        s2 = peg$FAILED;
+                      }
+                      if (s2 !== peg$FAILED) {
+                        s3 = peg$currPos;
+                        if (input.charCodeAt(peg$currPos) === 46) {
+                          s4 = peg$c23;
+                          peg$currPos++;
+                        } else {
+                          s4 = peg$FAILED;
+                          if (peg$silentFails === 0) { peg$fail(peg$e37); }
+                        }
+                        if (s4 !== peg$FAILED) {
+                          s5 = [];
+                          s6 = peg$parseDigit();
+                          if (s6 !== peg$FAILED) {
+                            while (s6 !== peg$FAILED) {
+                              s5.push(s6);
+                              s6 = peg$parseDigit();
+                            }
+                          } else {
+                            s5 = peg$FAILED;
+                          }
+                          if (s5 !== peg$FAILED) {
+                            s4 = [s4, s5];
+                            s3 = s4;
+                          } else {
+                            peg$currPos = s3;
+                            s3 = peg$FAILED;
+                          }
+                        } else {
+                          peg$currPos = s3;
+                          s3 = peg$FAILED;
+                        }
+                        if (s3 === peg$FAILED) {
+                          s3 = null;
+                        }
+                        s4 = input.charAt(peg$currPos);
+                        if (s4.toLowerCase() === peg$c28) {
+                          peg$currPos++;
+                        } else {
+                          s4 = peg$FAILED;
+                          if (peg$silentFails === 0) { peg$fail(peg$e42); }
+                        }
+                        if (s4 !== peg$FAILED) {
+                          s5 = input.charAt(peg$currPos);
+                          if (peg$r5.test(s5)) {
+                            peg$currPos++;
+                          } else {
+                            s5 = peg$FAILED;
+                            if (peg$silentFails === 0) { peg$fail(peg$e43); }
+                          }
+                          if (s5 === peg$FAILED) {
+                            s5 = null;
+                          }
+                          s6 = [];
+                          s7 = peg$parseDigit();
+                          if (s7 !== peg$FAILED) {
+                            while (s7 !== peg$FAILED) {
+                              s6.push(s7);
+                              s7 = peg$parseDigit();
+                            }
+                          } else {
+                            s6 = peg$FAILED;
+                          }
+                          if (s6 !== peg$FAILED) {
+                            s7 = peg$parseEnd();
+                            if (s7 !== peg$FAILED) {
+                              peg$savedPos = s0;
+                              s0 = peg$f27();
+                            } else {
+                              peg$currPos = s0;
+                              s0 = peg$FAILED;
+                            }
+                          } else {
+                            peg$currPos = s0;
+                            s0 = peg$FAILED;
+                          }
+                        } else {
+                          peg$currPos = s0;
+                          s0 = peg$FAILED;
+                        }
+                      } else {
+                        peg$currPos = s0;
+                        s0 = peg$FAILED;
+                      }
                     }
                   }
                 }
@@ -2141,7 +2232,30 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e34); }
+      if (peg$silentFails === 0) { peg$fail(peg$e35); }
+    }
+
+    return s0;
+  }
+
+  function peg$parseWhole() {
+    let s0, s1;
+
+    s0 = peg$currPos;
+    peg$silentFails++;
+    s1 = peg$getUnicode();
+    if (peg$r6.test(s1)) {
+      peg$currPos += s1.length;
+    } else {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e44); }
+    }
+    peg$silentFails--;
+    if (s1 === peg$FAILED) {
+      s0 = undefined;
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
     }
 
     return s0;
@@ -2157,7 +2271,7 @@ function peg$parse(input, options) {
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e44); }
+      if (peg$silentFails === 0) { peg$fail(peg$e46); }
     }
     if (s1 !== peg$FAILED) {
       s2 = [];
@@ -2167,20 +2281,20 @@ function peg$parse(input, options) {
         peg$currPos += 2;
       } else {
         s4 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e45); }
+        if (peg$silentFails === 0) { peg$fail(peg$e47); }
       }
       if (s4 !== peg$FAILED) {
         peg$savedPos = s3;
-        s4 = peg$f27();
+        s4 = peg$f28();
       }
       s3 = s4;
       if (s3 === peg$FAILED) {
         s3 = input.charAt(peg$currPos);
-        if (peg$r5.test(s3)) {
+        if (peg$r7.test(s3)) {
           peg$currPos++;
         } else {
           s3 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e46); }
+          if (peg$silentFails === 0) { peg$fail(peg$e48); }
         }
       }
       while (s3 !== peg$FAILED) {
@@ -2191,20 +2305,20 @@ function peg$parse(input, options) {
           peg$currPos += 2;
         } else {
           s4 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e45); }
+          if (peg$silentFails === 0) { peg$fail(peg$e47); }
         }
         if (s4 !== peg$FAILED) {
           peg$savedPos = s3;
-          s4 = peg$f27();
+          s4 = peg$f28();
         }
         s3 = s4;
         if (s3 === peg$FAILED) {
           s3 = input.charAt(peg$currPos);
-          if (peg$r5.test(s3)) {
+          if (peg$r7.test(s3)) {
             peg$currPos++;
           } else {
             s3 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e46); }
+            if (peg$silentFails === 0) { peg$fail(peg$e48); }
           }
         }
       }
@@ -2213,11 +2327,11 @@ function peg$parse(input, options) {
         peg$currPos++;
       } else {
         s3 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e44); }
+        if (peg$silentFails === 0) { peg$fail(peg$e46); }
       }
       if (s3 === peg$FAILED) {
         peg$savedPos = peg$currPos;
-        s3 = peg$f28(s2);
+        s3 = peg$f29(s2);
         if (s3) {
           s3 = undefined;
         } else {
@@ -2226,7 +2340,7 @@ function peg$parse(input, options) {
       }
       if (s3 !== peg$FAILED) {
         peg$savedPos = s0;
-        s0 = peg$f29(s2);
+        s0 = peg$f30(s2);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -2238,7 +2352,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e43); }
+      if (peg$silentFails === 0) { peg$fail(peg$e45); }
     }
 
     return s0;
@@ -2257,7 +2371,7 @@ function peg$parse(input, options) {
         peg$currPos++;
       } else {
         s4 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e47); }
+        if (peg$silentFails === 0) { peg$fail(peg$e49); }
       }
       if (s4 !== peg$FAILED) {
         s5 = peg$currPos;
@@ -2279,11 +2393,11 @@ function peg$parse(input, options) {
         }
         if (s5 !== peg$FAILED) {
           if (input.charCodeAt(peg$currPos) === 58) {
-            s6 = peg$c26;
+            s6 = peg$c27;
             peg$currPos++;
           } else {
             s6 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e39); }
+            if (peg$silentFails === 0) { peg$fail(peg$e41); }
           }
           if (s6 !== peg$FAILED) {
             s7 = peg$currPos;
@@ -2335,11 +2449,11 @@ function peg$parse(input, options) {
       s2 = peg$currPos;
       s3 = peg$currPos;
       if (input.charCodeAt(peg$currPos) === 58) {
-        s4 = peg$c26;
+        s4 = peg$c27;
         peg$currPos++;
       } else {
         s4 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e39); }
+        if (peg$silentFails === 0) { peg$fail(peg$e41); }
       }
       if (s4 !== peg$FAILED) {
         s5 = peg$currPos;
@@ -2362,11 +2476,11 @@ function peg$parse(input, options) {
         if (s5 !== peg$FAILED) {
           s6 = peg$currPos;
           if (input.charCodeAt(peg$currPos) === 46) {
-            s7 = peg$c27;
+            s7 = peg$c23;
             peg$currPos++;
           } else {
             s7 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e40); }
+            if (peg$silentFails === 0) { peg$fail(peg$e37); }
           }
           if (s7 !== peg$FAILED) {
             s8 = peg$currPos;
@@ -2420,16 +2534,16 @@ function peg$parse(input, options) {
         peg$currPos++;
       } else {
         s4 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e48); }
+        if (peg$silentFails === 0) { peg$fail(peg$e50); }
       }
       if (s4 === peg$FAILED) {
         s4 = peg$currPos;
         s5 = input.charAt(peg$currPos);
-        if (peg$r4.test(s5)) {
+        if (peg$r5.test(s5)) {
           peg$currPos++;
         } else {
           s5 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e42); }
+          if (peg$silentFails === 0) { peg$fail(peg$e43); }
         }
         if (s5 !== peg$FAILED) {
           s6 = peg$currPos;
@@ -2451,11 +2565,11 @@ function peg$parse(input, options) {
           }
           if (s6 !== peg$FAILED) {
             if (input.charCodeAt(peg$currPos) === 58) {
-              s7 = peg$c26;
+              s7 = peg$c27;
               peg$currPos++;
             } else {
               s7 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e39); }
+              if (peg$silentFails === 0) { peg$fail(peg$e41); }
             }
             if (s7 !== peg$FAILED) {
               s8 = peg$currPos;
@@ -2502,7 +2616,7 @@ function peg$parse(input, options) {
       }
       if (s3 !== peg$FAILED) {
         peg$savedPos = s0;
-        s0 = peg$f30(s1, s2, s3);
+        s0 = peg$f31(s1, s2, s3);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -2521,11 +2635,11 @@ function peg$parse(input, options) {
     s0 = peg$currPos;
     s1 = peg$currPos;
     if (input.charCodeAt(peg$currPos) === 45) {
-      s2 = peg$c25;
+      s2 = peg$c22;
       peg$currPos++;
     } else {
       s2 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e38); }
+      if (peg$silentFails === 0) { peg$fail(peg$e36); }
     }
     if (s2 !== peg$FAILED) {
       s3 = peg$currPos;
@@ -2578,11 +2692,11 @@ function peg$parse(input, options) {
     }
     if (s2 !== peg$FAILED) {
       if (input.charCodeAt(peg$currPos) === 45) {
-        s3 = peg$c25;
+        s3 = peg$c22;
         peg$currPos++;
       } else {
         s3 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e38); }
+        if (peg$silentFails === 0) { peg$fail(peg$e36); }
       }
       if (s3 !== peg$FAILED) {
         s4 = peg$currPos;
@@ -2604,11 +2718,11 @@ function peg$parse(input, options) {
         }
         if (s4 !== peg$FAILED) {
           if (input.charCodeAt(peg$currPos) === 45) {
-            s5 = peg$c25;
+            s5 = peg$c22;
             peg$currPos++;
           } else {
             s5 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e38); }
+            if (peg$silentFails === 0) { peg$fail(peg$e36); }
           }
           if (s5 !== peg$FAILED) {
             s6 = peg$currPos;
@@ -2659,11 +2773,11 @@ function peg$parse(input, options) {
     let s0;
 
     s0 = input.charAt(peg$currPos);
-    if (peg$r6.test(s0)) {
+    if (peg$r8.test(s0)) {
       peg$currPos++;
     } else {
       s0 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e49); }
+      if (peg$silentFails === 0) { peg$fail(peg$e51); }
     }
 
     return s0;
@@ -2673,11 +2787,11 @@ function peg$parse(input, options) {
     let s0;
 
     s0 = input.charAt(peg$currPos);
-    if (peg$r7.test(s0)) {
+    if (peg$r9.test(s0)) {
       peg$currPos++;
     } else {
       s0 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e50); }
+      if (peg$silentFails === 0) { peg$fail(peg$e52); }
     }
 
     return s0;
@@ -2689,20 +2803,20 @@ function peg$parse(input, options) {
     peg$silentFails++;
     s0 = [];
     s1 = input.charAt(peg$currPos);
-    if (peg$r8.test(s1)) {
+    if (peg$r10.test(s1)) {
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e51); }
+      if (peg$silentFails === 0) { peg$fail(peg$e53); }
     }
     while (s1 !== peg$FAILED) {
       s0.push(s1);
       s1 = input.charAt(peg$currPos);
-      if (peg$r8.test(s1)) {
+      if (peg$r10.test(s1)) {
         peg$currPos++;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e51); }
+        if (peg$silentFails === 0) { peg$fail(peg$e53); }
       }
     }
     peg$silentFails--;

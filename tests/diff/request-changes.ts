@@ -123,6 +123,13 @@ export const REQUEST_CHANGES: readonly Row[] = [
     }),
   ),
   row("columns can be chosen", routewright({ fields: true }), "fields-added", "fields-removed"),
+  row(
+    "conditions can be combined",
+    routewright({ filters: ["amount"], filter: true }),
+    "expression-added",
+    "expression-removed",
+    routewright({ filters: ["amount"] }),
+  ),
   // Filtered columns.
   row(
     "a column can be filtered",

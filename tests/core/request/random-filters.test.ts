@@ -116,6 +116,7 @@ async function differences(
       const each = fitting.slice(i, i + 8).map(([expression, text], j) => compare(expression, text, i + j));
       found.push(...(await Promise.all(each)).flat());
     }
+    if (found.length > 0) console.log(JSON.stringify(found[0]));
     if (found.length > 10) break;
   }
   return { compared, found };
