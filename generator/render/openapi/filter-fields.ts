@@ -111,9 +111,9 @@ export function expressionField(endpoint: CatalogueEntry, filters: readonly Colu
 function exampleOfExpression(endpoint: CatalogueEntry, filters: readonly ColumnFilter[]): Json | undefined {
   const [first, second] = filters.map((filter) => {
     const value = exampleOfFilter(endpoint, filter, "eq");
-    const text = typeof value === "string" || typeof value === "number" ? String(value) : "";
-    const literal = typeof value === "boolean" ? String(value) : filterLiteral(filter.type, text);
-    return literal === "" ? undefined : ([filterName(filter.column), literal] as const);
+    if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
+      return undefined;
+    return [filterName(filter.column), filterLiteral(filter.type, String(value))] as const;
   });
   if (first === undefined) return undefined;
   const own = `${first[0]} eq ${first[1]}`;
