@@ -109,7 +109,12 @@ it("by every type of the database", { timeout: 180_000 }, async () => {
     const ways = [
       { ...model, api: { allow_unfiltered: true, methods: ["GET", "POST"], parameters } },
       {
-        ...{ ...model, name: `f${String(i)}`, alias: model.name, routewright: { filters: ["v"], filter: true } },
+        ...{
+          ...model,
+          name: `f${String(i)}`,
+          alias: model.name,
+          routewright: { filters: ["v"], filter: true },
+        },
         api: { allow_unfiltered: true, methods: ["GET", "POST"] },
       },
     ];
