@@ -17,6 +17,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within(
       "pages/explorer",
       "explorer",
+      "expression",
       "grouping",
       "many",
       "samples",

@@ -37,6 +37,7 @@ export function filtersInWords(request: ApiRequest): ReadonlyMap<string, string>
   return new Map(
     Object.entries(onlyFilters(request.parameters)).map(([name, values]) => {
       const { column = name, sign = "=" } = comparisons.get(name) ?? {};
+      if (request.endpoint.filter === true && name === "filter") return [name, values.join(" and ")];
       if (sign === "is null:") return [name, `${column} is ${values[0] === "false" ? "not " : ""}null`];
       return [name, `${column} ${operatorInWords(sign)} ${values.join(", ")}`];
     }),

@@ -14,6 +14,7 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
   const inputs = [
     ...(endpoint.parameters ?? []).map((parameter) => parameterInput(request, parameter)),
     ...(endpoint.filters ?? []).flatMap((filter) => filterInputs(filter, request)),
+    ...(endpoint.filter === true ? [expressionInput(request)] : []),
     ...(hasRange(endpoint) ? rangeInputs(parameters) : []),
     ...(aggregate?.is_saved === false
       ? aggregate.filters.flatMap((filter) => filterInputs(filter, request))
@@ -142,6 +143,19 @@ function labelled(
     input,
     el("p", { id: `${id}-about`, title: about.trim() }, ...prose(about.trim())),
   );
+}
+
+/** Conditions that need not hold together, beside the fields that do. */
+function expressionInput({ endpoint: { filters = [], columns }, parameters }: ApiRequest): HTMLElement {
+  const conditions = filters.slice(0, 2).map(({ column }) => {
+    const type = columns.find(({ name }) => name === column)?.type ?? "";
+    return /int|float|double|decimal|numeric|real/i.test(type) ? `${column} gt 10` : `${column} ne null`;
+  });
+  const [value = ""] = valuesOf(parameters, "filter");
+  const placeholder = conditions.join(" or ");
+  const input = el("input", { name: "filter", type: "text", value, placeholder, spellcheck: "false" });
+  const about = "Conditions with `and`, `or`, `not` and parentheses; texts in single quotes.";
+  return labelled("page", input, about);
 }
 
 function rangeInputs(parameters: Parameters): readonly HTMLElement[] {
