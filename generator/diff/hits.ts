@@ -120,7 +120,7 @@ function named(name: string): HitRule {
 function filtered(column: string): HitRule {
   return ({ byParameter }) =>
     [...byParameter]
-      .filter(([name]) => name === OTHER || name.startsWith(`${column}[`))
+      .filter(([name]) => name === OTHER || name === `filter=${column}` || name.startsWith(`${column}[`))
       .reduce((sum, [, requests]) => sum + requests, 0);
 }
 

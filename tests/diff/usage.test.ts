@@ -63,7 +63,7 @@ describe("diff --usage", () => {
     [
       "a filter, calls with one of its operators",
       { ...orders, routewright: { fields: true } },
-      "filter-removed: used 7",
+      "filter-removed: used 9",
     ],
     [
       "the choice of columns, calls that choose",
@@ -90,6 +90,7 @@ describe("diff --usage", () => {
       "fields=day": 50,
       "amount[gte]": 4,
       "amount[lt]": 3,
+      "filter=amount": 2,
       limit: 20,
     };
     const url = await recordedIn([{ route: ROUTE, requests: 100, parameters }]);

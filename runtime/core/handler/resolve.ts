@@ -1,10 +1,18 @@
 import type { IncomingMessage } from "node:http";
 import { jsonOf, type ServedEndpoint } from "../model/served-endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
-import type { Condition, RawFields, ResolvedQuery, RowFormat, Selection } from "../model/query.js";
+import {
+  columnsOf,
+  type Condition,
+  type RawFields,
+  type ResolvedQuery,
+  type RowFormat,
+  type Selection,
+} from "../model/query.js";
 import type { Caller } from "../model/caller.js";
 import {
   asksGroups,
+  FILTER,
   filterToLoad,
   ownRows,
   readParameters,
@@ -23,22 +31,30 @@ export type DataRequest = IncomingMessage & { readonly body?: unknown };
 const NO_NAMES: readonly string[] = [];
 
 /**
- * Names of the parameters of a query, with `fields=<column>` for each column that it chooses, and `group_by=<group>` and
+ * Names of the parameters of a query, with `fields=<column>` for each column that it chooses, `filter=<column>` for each that its
+ * expression compares, and `group_by=<group>` and
  * `measures=<measure>` for what is asked by group, also where no measure is named.
  */
 export function parameterNames(
   endpoint: ServedEndpoint,
-  { fields = NO_FIELDS, selection: { columns, grouping } }: ResolvedQuery,
+  { fields = NO_FIELDS, selection: { columns, conditions, grouping } }: ResolvedQuery,
 ): readonly string[] {
+  const compared = fields.has(FILTER) ? comparedNames(conditions) : NO_NAMES;
   if (grouping !== undefined)
     return [
       ...fields.keys(),
+      ...compared,
       ...grouping.groups.map(({ key }) => `group_by=${key}`),
       ...grouping.measures.map(({ name }) => `${grouping.aggregate.of}=${name}`),
     ];
   if (fields.size === 0) return NO_NAMES;
   const chosen = columns === undefined || columns === endpoint.all ? [] : columns.columns;
-  return [...fields.keys(), ...chosen.map(({ name }) => `fields=${name}`)];
+  return [...fields.keys(), ...compared, ...chosen.map(({ name }) => `fields=${name}`)];
+}
+
+function comparedNames(conditions: readonly Condition[]): readonly string[] {
+  const columns = conditions.filter(({ name }) => name === FILTER).flatMap(columnsOf);
+  return [...new Set(columns)].map((column) => `${FILTER}=${column}`);
 }
 
 /** The query of a request. Null when the client disconnected while sending its body. */

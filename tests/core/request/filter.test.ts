@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { parameterNames } from "../../../runtime/core/handler/resolve.js";
 import { byEngine, ownTables } from "../../support/engines.js";
 import { post, type Reply, sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
@@ -164,6 +165,36 @@ describe("an expression selects", () => {
     expect(idsIn(await sendRequest(url, link, { key }))).toEqual([5]);
   });
 
+  it("the rows of a tool of language models", async () => {
+    const response = await fetch(`${url}/mcp`, {
+      method: "POST",
+      headers: {
+        ...{ "x-api-key": key, "content-type": "application/json" },
+        accept: "application/json, text/event-stream",
+      },
+      body: JSON.stringify({
+        ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
+        params: {
+          name: "query_endpoint",
+          arguments: { path: "/v1/shop/pages", parameters: { filter: "status eq 'paid' or active" } },
+        },
+      }),
+    });
+    const { result } = (await response.json()) as {
+      result: { structuredContent: { rows: readonly { id: number }[] } };
+    };
+    expect(result.structuredContent.rows.map(({ id }) => id)).toEqual([1, 3, 5]);
+  });
+
+  it("one result, however it is written", async () => {
+    const tags = await Promise.all(
+      ["status eq 'paid' or active", "( status  EQ 'paid' )or(active)", "((status eq 'paid') or active)"].map(
+        async (filter) => (await get(filter)).headers["etag"],
+      ),
+    );
+    expect(new Set(tags).size).toBe(1);
+  });
+
   it("the rows of every format", async () => {
     const csv = await sendRequest(
       url,
@@ -199,6 +230,21 @@ describe("an endpoint that needs a filter", () => {
     expect((await get("status eq 'paid'", "any_of")).status).toBe(400);
     expect(idsIn(await get("active", "any_of", { status: "paid" }))).toEqual([1]);
   });
+});
+
+it("usage counts the columns that an expression compares", async () => {
+  const { readFilter } = await import("../../../runtime/filter/filter.js");
+  const scope = {
+    filters: [
+      { column: "status", type: "text" },
+      { column: "active", type: "boolean" },
+    ],
+    timezoneOf: () => undefined,
+  } as const;
+  const conditions = readFilter("status eq 'a' and (active or status eq null)", scope);
+  const fields = new Map([["filter", { from: "query", texts: [""] }]]);
+  const names = parameterNames({} as never, { fields, selection: { conditions } } as never);
+  expect(names).toEqual(["filter", "filter=status", "filter=active"]);
 });
 
 const COLUMNS = FILTERS.join(", ");
