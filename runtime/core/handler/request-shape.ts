@@ -2,6 +2,8 @@ import type { ServedEndpoint } from "../model/served-endpoint.js";
 import type { RawValue, ResolvedQuery } from "../model/query.js";
 import type { Tier } from "../model/tier.js";
 import { NO_FIELDS } from "../request/request-fields.js";
+import { FILTER } from "../request/resolve-query.js";
+import { comparedColumns } from "./resolve.js";
 
 /** Parameters whose values are names that the document lists. */
 const NAMING: ReadonlySet<string> = new Set([
@@ -14,12 +16,12 @@ const MAX_LENGTH = 1_000;
 
 /**
  * The shape of a request: what its caller depends on, without values (runtime/docs/operations.md). Of a parameter its name with
- * the operator; of what names columns, groups, measures and accepted values, these too.
+ * the operator; of `filter` the columns that it compares; of what names columns, groups, measures and accepted values, these too.
  * `GET json tier1 limit&status=paid`; null where it is too long to keep. Made anew each time: callers choose the names.
  */
 export function shapeOf(
   { spec }: ServedEndpoint,
-  { fields = NO_FIELDS, format }: ResolvedQuery,
+  { fields = NO_FIELDS, format, selection }: ResolvedQuery,
   method: string,
   tier: Tier,
 ): string | null {
@@ -28,7 +30,9 @@ export function shapeOf(
   let { length } = head;
   for (const [name, raw] of fields) {
     const isShown = NAMING.has(name) || spec.parameters.some((one) => one.name === name && "values" in one);
-    const part = isShown ? `${quoted(name)}=${quoted(valueOf(raw))}` : quoted(name);
+    const isExpression = name === FILTER && spec.filter === true;
+    const value = isExpression ? comparedColumns(selection.conditions).toSorted().join(",") : valueOf(raw);
+    const part = isShown || isExpression ? `${quoted(name)}=${quoted(value)}` : quoted(name);
     length += 1 + part.length;
     if (length > MAX_LENGTH) return null;
     parts.push(part);

@@ -53,8 +53,12 @@ export function parameterNames(
 }
 
 function comparedNames(conditions: readonly Condition[]): readonly string[] {
-  const columns = conditions.filter(({ name }) => name === FILTER).flatMap(columnsOf);
-  return [...new Set(columns)].map((column) => `${FILTER}=${column}`);
+  return comparedColumns(conditions).map((column) => `${FILTER}=${column}`);
+}
+
+/** The columns that the parameter `filter` compares. */
+export function comparedColumns(conditions: readonly Condition[]): readonly string[] {
+  return [...new Set(conditions.filter(({ name }) => name === FILTER).flatMap(columnsOf))];
 }
 
 /** The query of a request. Null when the client disconnected while sending its body. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { shapeOf } from "../../../runtime/core/handler/request-shape.js";
 import { parameterNames } from "../../../runtime/core/handler/resolve.js";
 import { byEngine, ownTables } from "../../support/engines.js";
 import { post, type Reply, sendRequest } from "../../support/http-client.js";
@@ -232,7 +233,7 @@ describe("an endpoint that needs a filter", () => {
   });
 });
 
-it("usage counts the columns that an expression compares", async () => {
+it("usage counts the columns that an expression compares, and shapes name them", async () => {
   const { readFilter } = await import("../../../runtime/filter/filter.js");
   const scope = {
     filters: [
@@ -245,6 +246,9 @@ it("usage counts the columns that an expression compares", async () => {
   const fields = new Map([["filter", { from: "query", texts: [""] }]]);
   const names = parameterNames({} as never, { fields, selection: { conditions } } as never);
   expect(names).toEqual(["filter", "filter=status", "filter=active"]);
+  const query = { fields, selection: { conditions }, format: "json" } as never;
+  const endpoint = { spec: { filter: true, parameters: [] } } as never;
+  expect(shapeOf(endpoint, query, "GET", "tier1")).toBe("GET json tier1 filter=active,status");
 });
 
 const COLUMNS = FILTERS.join(", ");
