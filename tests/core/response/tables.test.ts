@@ -254,7 +254,7 @@ describe.skipIf(process.platform !== "linux")("a million rows of a table", () =>
   // One class collects the rows of both, in batches; a file of Arrow has the batches of its stream, and a footer.
   const suffix = byEngine({ postgres: "parquet", clickhouse: "arrows" });
 
-  it(`take bounded memory: ${suffix}`, { timeout: 60_000 }, async () => {
+  it(`take bounded memory: ${suffix}`, async () => {
     const folder = ownInstallation(manifestOf([model("million"), model("few")]));
     const server = await serve(folder, ["--only", "data"], {
       DATABASE_URL: engineUrl(),

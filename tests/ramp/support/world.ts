@@ -295,7 +295,8 @@ export const north = (more: Readonly<Record<string, unknown>> = {}): Record<stri
 export async function eventually<T>(
   read: () => Promise<T>,
   isExpected: (value: T) => boolean,
-  limitMs = 40_000,
+  // A bound of tests that hang.
+  limitMs = 120_000,
   pauseMs = 50,
 ): Promise<T> {
   const deadline = Date.now() + limitMs;
