@@ -1,4 +1,5 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { json, routewright } from "../support/command-line.js";
 import { ownDatabase, queryAt, ownSandbox } from "../support/world.js";
@@ -55,9 +56,14 @@ describe("routewright ramp", () => {
     expect((await routewright(...withKey)).exit).toBe(0);
     delete process.env["RAMP_PROVIDER_SECRET"];
     const command = [process.execPath, "generator/bin/routewright.js", "ramp", ...withKey, "--secret", "-"];
-    const run = (input: string) => spawnSync(command[0] ?? "", command.slice(1), { input, encoding: "utf8" });
-    expect(run(`${secret}\n`)).toMatchObject({ status: 0 });
-    expect(run("wrong")).toMatchObject({ status: 2 });
+    // The sandbox answers from this process.
+    const run = async (input: string): Promise<unknown> => {
+      const child = spawn(command[0] ?? "", command.slice(1), { stdio: ["pipe", "ignore", "inherit"] });
+      child.stdin.end(input);
+      return (await once(child, "close"))[0];
+    };
+    expect(await run(`${secret}\n`)).toBe(0);
+    expect(await run("wrong")).toBe(2);
   });
 
   it("changes a project's settings, revokes tokens and removes identity providers", async () => {
