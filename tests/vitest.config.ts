@@ -43,8 +43,8 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
-    // Many tests wait: with four workers on two cores a third of the processors' time was idle.
-    maxWorkers: 6,
+    // Many tests wait: with six on two busy cores some met a bound of 30 s.
+    maxWorkers: 4,
     // Loading the modules again for each file took most of the time. No file may leave global state behind.
     isolate: false,
   },
