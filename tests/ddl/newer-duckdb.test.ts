@@ -1,5 +1,5 @@
 /** DuckDB reads times of day in nanoseconds from 1.5.6 on, to which stores' tests have no extension. */
-import { spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { describe, it } from "vitest";
 import type { Run } from "../commands/run.js";
@@ -54,10 +54,14 @@ describe.skipIf(!needs("pyarrow", "@duckdb/node-api"))("a copy that the newest D
   it.each(Object.keys(LIMITS))("loads or refuses %s", (name) => cases(name));
 });
 
+/** Beside the server of this process, which must not wait for it. */
 function load(project: CopiedProject, model: string): Promise<Run> {
   const script = join(import.meta.dirname, "newer-duckdb.ts");
   const args = ["--import", "tsx", script, project.file("manifest.json"), project.folder, model];
   const env = { PATH: process.env["PATH"], LOAD_DATABASE_URL: project.ownerUrl };
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: "utf8" });
-  return Promise.resolve({ exit: status, out: stdout, err: stderr });
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, args, { env }, (_, out, err) =>
+      resolve({ exit: child.exitCode, out, err }),
+    );
+  });
 }
