@@ -23,12 +23,13 @@ export default async function setup(): Promise<() => Promise<void>> {
   const url = named ?? embedded?.url ?? "";
   if (embedded !== null) await withoutSync(url);
   process.env["TEST_DATABASE_URL"] = url;
-  const template = `test_ramp_${randomBytes(4).toString("hex")}`;
-  process.env["TEST_RAMP_TEMPLATE"] = template;
+  // The first project of a run names it, and drops it before it stops the database.
+  const isFirst = process.env["TEST_RAMP_TEMPLATE"] === undefined;
+  const template = (process.env["TEST_RAMP_TEMPLATE"] ??= `test_ramp_${randomBytes(4).toString("hex")}`);
   await buildDemoRelations(url, inRoot("templates/starter"));
   const clickhouse = await startClickhouse();
   return async () => {
-    await dropDatabase(url, template);
+    if (isFirst) await dropDatabase(url, template);
     await clickhouse?.stop();
     await embedded?.stop();
   };
