@@ -24,7 +24,7 @@ export function requestsTo(endpoint: Endpoint, rows: readonly StoredRow[]): read
   const declared = parameters.flatMap((parameter) =>
     valuesOf(parameter, endpoint, rows).map((value): Fields => ({ [parameter.name]: value })),
   );
-  const filters = [...declared, ...columnFilters(endpoint, rows)];
+  const filters = [...declared, ...columnFilters(endpoint, rows), ...expressionsOf(endpoint)];
   const needed = requireAnyOf.length > 0 ? requireAnyOf : parameters.map(({ name }) => name);
   const sufficient =
     endpoint.allowUnfiltered && requireAnyOf.length === 0
@@ -65,6 +65,12 @@ function columnFilters({ filters = [] }: Endpoint, rows: readonly StoredRow[]): 
       [`${column}[${operator}]`]: operator === "null" ? "true" : value,
     }));
   });
+}
+
+/** An expression that needs OR for each filtered column, where conditions can be combined: true of each row. */
+function expressionsOf({ filter, filters = [] }: Endpoint): readonly Fields[] {
+  if (filter !== true) return [];
+  return filters.map(({ column }) => ({ filter: `${column} eq null or ${column} ne null` }));
 }
 
 /** A choice of columns, where callers may choose: those that tell rows apart. */

@@ -1,6 +1,8 @@
 import { shapeOf } from "../../../runtime/core/handler/request-shape.js";
-import type { RawValue, ResolvedQuery } from "../../../runtime/core/model/query.js";
-import { servedPaths } from "../../../runtime/core/model/endpoint.js";
+import type { Condition, RawValue, ResolvedQuery } from "../../../runtime/core/model/query.js";
+import { readFilter } from "../../../runtime/filter/filter.js";
+import { isHttpError } from "../../../runtime/core/model/errors.js";
+import { type Endpoint, servedPaths } from "../../../runtime/core/model/endpoint.js";
 import type { ServedEndpoint } from "../../../runtime/core/model/served-endpoint.js";
 import type { Catalogue } from "../../../generator/catalogue/catalogue.js";
 import type { Change } from "../../../generator/diff/change.js";
@@ -62,11 +64,23 @@ function keptShape(
   const fields = new Map(
     Object.entries(request.fields).map(([name, value]) => [name, rawOf(request, value)]),
   );
-  const query = { fields, format } as unknown as ResolvedQuery;
+  const selection = { conditions: expressionOf(spec, request) };
+  const query = { fields, format, selection } as unknown as ResolvedQuery;
   return [
     route,
     shapeOf({ spec } as unknown as ServedEndpoint, query, request.method, request.tier ?? "tier0"),
   ];
+}
+
+/** The conditions of the parameter `filter`. */
+function expressionOf(
+  { filters = [] }: Endpoint,
+  { fields: { filter } }: OracleRequest,
+): readonly Condition[] {
+  if (typeof filter !== "string") return [];
+  const read = readFilter(filter, { filters, timezoneOf: () => undefined });
+  if (isHttpError(read)) throw new Error(read.detail);
+  return read;
 }
 
 function rawOf({ method }: OracleRequest, value: string | readonly string[]): RawValue {
