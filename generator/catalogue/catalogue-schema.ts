@@ -117,6 +117,7 @@ const endpoint: Schema<CatalogueEntry> = record(
     rows: record({ column: text, equals: oneOf(["org"]) }),
     changes: oneOf(["on_build"]),
     freshness: record({}, { within: wholeNumber(1), by: text }),
+    requireFresh: yes,
     publicAge: record({ maxAge: wholeNumber(0), staleWhileRevalidate: wholeNumber(0) }),
     formerPaths: listOf(record({ path, sunset: textOrNull }) as Schema<FormerPath>),
     ...FORMER_KEYS,

@@ -142,6 +142,7 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
     rows,
     former_paths: formerPaths,
     changes,
+    require_fresh: requireFresh,
   } = settings.routewright;
   const { stability, title, fresh_within: within, fresh_by: by } = settings.routewright;
   const requiredTier = tier ?? context.defaultTier;
@@ -188,6 +189,7 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
     ...(formerPaths.length > 0 && { formerPaths }),
     ...(changes && { changes }),
     ...(freshness && { freshness }),
+    ...(requireFresh && { requireFresh }),
     ...(publicAge && { publicAge }),
   };
   if (aggregate === undefined) return entry;

@@ -261,6 +261,11 @@ export const KINDS = {
     "Clients that rely on the promise read rows that are too old.",
   ),
   "freshness-tightened": compatible("Rows are promised to be fresher", "Rows were as fresh or older."),
+  "require-fresh-added": compatible("Old rows can be refused", "No call depends on it."),
+  "require-fresh-removed": breaking(
+    "Old rows can no longer be refused",
+    "Calls with `require_fresh` get 400.",
+  ),
   "owner-changed": compatible("Owner changed", "Only who answers for it differs."),
   "sort-changed": breaking("Fixed sort changed", "Rows come in another order, and pages hold other rows."),
   "sort-extended": compatible("Fixed sort extended", "Only the order of ties is decided."),

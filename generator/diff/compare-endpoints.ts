@@ -42,6 +42,7 @@ export function compareEndpoints(
     ...compareNotices(base, head, sunsetPolicy),
     ...compareStability(base, head),
     ...compareFreshness(base, head),
+    ...compareRequireFresh(base, head),
     ...compareDocumentation(base, head),
   ];
 }
@@ -83,6 +84,13 @@ function compareFreshness(
   if (before === after) return [];
   const isLooser = (base?.within ?? Infinity) < (head?.within ?? Infinity) || isLater(base?.by, head?.by);
   return [{ kind: isLooser ? "freshness-loosened" : "freshness-tightened", before, after }];
+}
+
+function compareRequireFresh(
+  { requireFresh: base }: Endpoint,
+  { requireFresh: head }: Endpoint,
+): readonly Difference[] {
+  return base === head ? [] : [{ kind: head ? "require-fresh-added" : "require-fresh-removed" }];
 }
 
 function isLater(base: string | undefined, head: string | undefined): boolean {

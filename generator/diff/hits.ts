@@ -89,6 +89,7 @@ const HITS: Readonly<Partial<Record<ChangeKind, (change: HitChange) => HitRule>>
   "filter-removed": ({ name }) => filtered(name),
   "filter-type-changed": ({ name }) => filtered(name),
   "fields-removed": () => named("fields"),
+  "require-fresh-removed": () => named("require_fresh"),
   "expression-removed": () => named("filter"),
   "cursor-changed": () => named("cursor"),
   "cursor-removed": () => named("cursor"),

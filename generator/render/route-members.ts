@@ -8,6 +8,7 @@ import {
   hasRange,
   operatorOf,
   operatorsOf,
+  REQUIRE_FRESH,
   VALUES,
 } from "@routewright/runtime/model";
 import type { OptionalKind, PropertySignatureStructure } from "ts-morph";
@@ -78,6 +79,7 @@ export function queryMembers(endpoint: CatalogueEntry): Member[] {
     ...expressionMembers(endpoint),
     ...aggregateMembers(endpoint),
     ...fieldsMembers(endpoint),
+    ...freshMembers(endpoint),
     ...pageMembers(endpoint),
     ...(endpoint.aggregate === undefined ? sortMembers(endpoint) : []),
   ];
@@ -161,6 +163,13 @@ function fieldsMembers({ fields, columns }: Endpoint): Member[] {
   if (!fields) return [];
   const type = `readonly (${columns.map(({ name }) => visibleJson(name)).join(" | ")})[]`;
   return [optional("fields", type, "Columns of a row, in their order. Default: all.")];
+}
+
+function freshMembers({ requireFresh }: Endpoint): Member[] {
+  if (!requireFresh) return [];
+  return [
+    optional(REQUIRE_FRESH, "boolean", "503 in place of rows that are older than promised. Default: false."),
+  ];
 }
 
 function pageMembers({ pagination, cursor }: Pick<Endpoint, "pagination" | "cursor">): Member[] {

@@ -113,6 +113,7 @@ function declarationOf(endpoint: Endpoint): Properties {
     ["formerPaths", endpoint.formerPaths?.map((former) => new Properties(Object.entries(former)))],
     ["changes", endpoint.changes],
     ["freshness", endpoint.freshness && new Properties(Object.entries(endpoint.freshness))],
+    ["requireFresh", endpoint.requireFresh],
     ["publicAge", endpoint.publicAge && new Properties(Object.entries(endpoint.publicAge))],
   ];
   return new Properties(values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));

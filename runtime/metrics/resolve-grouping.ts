@@ -15,7 +15,13 @@ import {
   timedLeaves,
 } from "../core/model/aggregate.js";
 import { operatorsOf } from "../core/model/column-operators.js";
-import { type FilterParameter, PAGE_FIELDS, SORT_FIELDS, type SortKey } from "../core/model/endpoint.js";
+import {
+  type FilterParameter,
+  PAGE_FIELDS,
+  REQUIRE_FRESH,
+  SORT_FIELDS,
+  type SortKey,
+} from "../core/model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
 import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "../core/model/operators.js";
 import { columnsOf, type Condition, type RawFields, type Selection } from "../core/model/query.js";
@@ -35,6 +41,7 @@ export function readGroups(
     (name) =>
       !isGroupField(aggregate, name) &&
       !isFilter(endpoint, name) &&
+      !(endpoint.spec.requireFresh === true && name === REQUIRE_FRESH) &&
       !parameters.some((parameter) => parameter.name === name),
   );
   if (unknown.length > 0) return unknownError(endpoint, aggregate, unknown, source);

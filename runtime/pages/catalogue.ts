@@ -167,6 +167,7 @@ function endpointOf(
     ...(endpoint.filter && { filter: endpoint.filter }),
     ...(endpoint.aggregate && { aggregate: aggregateOf(endpoint.aggregate, record) }),
     ...(endpoint.fields && { fields: endpoint.fields }),
+    ...(endpoint.requireFresh && { require_fresh: true as const }),
     ...(endpoint.cursor && { cursor: endpoint.cursor }),
     ...(endpoint.rows && { own_rows: { column: endpoint.rows.column } }),
     require_any_of: requiredOf(endpoint),

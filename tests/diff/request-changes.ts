@@ -124,6 +124,13 @@ export const REQUEST_CHANGES: readonly Row[] = [
   ),
   row("columns can be chosen", routewright({ fields: true }), "fields-added", "fields-removed"),
   row(
+    "old rows can be refused",
+    routewright({ fresh_within: "26h", require_fresh: true }),
+    "require-fresh-added",
+    "require-fresh-removed",
+    routewright({ fresh_within: "26h" }),
+  ),
+  row(
     "conditions can be combined",
     routewright({ filters: ["amount"], filter: true }),
     "expression-added",

@@ -1,5 +1,14 @@
-import { type ColumnFilter, PAGE_FIELDS, SORT_FIELDS, type ValueKind } from "@routewright/runtime/model";
-import { described, flag, listOf, text } from "@routewright/runtime/model";
+import {
+  type ColumnFilter,
+  described,
+  flag,
+  listOf,
+  PAGE_FIELDS,
+  REQUIRE_FRESH,
+  SORT_FIELDS,
+  text,
+  type ValueKind,
+} from "@routewright/runtime/model";
 import { HINT, NOUN } from "../../manifest/schema-errors.js";
 import { formatValue } from "../../manifest/strings.js";
 import { type ColumnType, parseColumnType } from "../column-types/column-type.js";
@@ -73,6 +82,7 @@ function takenNames({ api, routewright }: RoutewrightContext): (name: string) =>
     ...SORT_FIELDS,
     ...(routewright["cursor"] === true ? ["cursor"] : []),
     "fields",
+    REQUIRE_FRESH,
   ];
   const parameters = api?.parameters.map(({ name }) => name) ?? [];
   return (name) =>

@@ -1,6 +1,7 @@
-import { described, type Freshness, text } from "@routewright/runtime/model";
+import { described, flag, type Freshness, REQUIRE_FRESH, text } from "@routewright/runtime/model";
 import { HINT, NOUN } from "../../manifest/schema-errors.js";
 import { formatValue } from "../../manifest/strings.js";
+import type { RoutewrightContext } from "./context.js";
 import { reading, invalid, type Setting } from "./setting.js";
 import { isTimezone } from "./time-zones.js";
 
@@ -58,6 +59,26 @@ export const freshBy: Setting<string, string | undefined, unknown> = {
 function isTimeOfDay(value: string): boolean {
   const [time = "", zone, ...others] = value.split(" ");
   return /^([01]\d|2[0-3]):[0-5]\d$/.test(time) && isTimezone(zone) && others.length === 0;
+}
+
+/** Callers may refuse rows that are older than promised. */
+export const requireFresh: Setting<boolean, true | undefined, RoutewrightContext> = {
+  schema: {
+    ...described("callers may refuse rows that are older than promised: `?require_fresh=true`", flag, false),
+    [NOUN]: "a boolean",
+    [HINT]: "Write `require_fresh: true`.",
+  },
+  read: (value = false, context) =>
+    reading(value ? requireFreshProblems(context) : [], () => value || undefined),
+};
+
+function requireFreshProblems({ routewright, api }: RoutewrightContext) {
+  const isPromised = (routewright["fresh_within"] ?? routewright["fresh_by"]) !== undefined;
+  if (!isPromised)
+    return invalid(REQUIRE_FRESH, "The model does not promise how old its rows may be.", WITHIN_HINT);
+  if (api?.parameters.some(({ name }) => name === REQUIRE_FRESH) !== true) return [];
+  const message = `A parameter has the name \`${REQUIRE_FRESH}\`, by which callers refuse old rows.`;
+  return invalid(REQUIRE_FRESH, message, "Rename the parameter.");
 }
 
 /** The promise; undefined where there is none. */

@@ -1,7 +1,13 @@
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import { isZoneless, parseColumnType } from "../../catalogue/column-types/column-type.js";
 import { isPlainText } from "../../catalogue/column-types/json-type.js";
-import { type Column, endpointTitle, PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
+import {
+  type Column,
+  endpointTitle,
+  PAGE_FIELDS,
+  REQUIRE_FRESH,
+  SORT_FIELDS,
+} from "@routewright/runtime/model";
 import { list, sentence, type Sentence } from "../../manifest/strings.js";
 import { type Check, type CheckId, type Violation, violation } from "../checks.js";
 
@@ -218,7 +224,7 @@ function floatMeasures({ aggregate, columns }: CatalogueEntry): readonly Violati
 }
 
 /** Names that mean paging, sorting or a choice of fields; where the endpoint has it, the model is invalid. */
-const RESERVED_NAMES: readonly string[] = [...PAGE_FIELDS, ...SORT_FIELDS, "cursor", "fields"];
+const RESERVED_NAMES: readonly string[] = [...PAGE_FIELDS, ...SORT_FIELDS, "cursor", "fields", REQUIRE_FRESH];
 
 /** Words in the name of a column that holds money. */
 const MONEY =

@@ -100,6 +100,7 @@ function descriptionOf(entry: CatalogueEntry, former?: FormerPath): string {
     legacy,
     filters,
     fields,
+    requireFresh,
     rows,
     cursor,
     sort,
@@ -112,7 +113,9 @@ function descriptionOf(entry: CatalogueEntry, former?: FormerPath): string {
   const required = requiredFilters(entry);
   return paragraphs(
     entry.description,
-    legacy && !fields && filters === undefined ? "The whole table. Takes no parameters." : "",
+    legacy && !fields && !requireFresh && filters === undefined
+      ? "The whole table. Takes no parameters."
+      : "",
     required.length === 0 ? "" : `At least one of these parameters is required: ${codeList(required)}.`,
     rows === undefined ? "" : "Serves the rows of the key's organization only.",
     sort.length === 0 ? "" : `Sorted by ${codeList(sort.map((key) => key.join(" ")))}.`,

@@ -11,6 +11,7 @@ import {
   MAX_OFFSET,
   type Method,
   type Pagination,
+  REQUIRE_FRESH,
 } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import { columnFields, equality, expressionField, filterField, type RequestField } from "./filter-fields.js";
@@ -91,6 +92,7 @@ function fieldsOf(endpoint: CatalogueEntry, method: Method): readonly RequestFie
     ...(endpoint.filter ? [expressionField(endpoint, endpoint.filters ?? [])] : []),
     ...(aggregate === undefined ? [] : aggregateFields(endpoint, aggregate, method)),
     ...(endpoint.fields ? [fieldsField(endpoint)] : []),
+    ...(endpoint.requireFresh ? [FRESH_PARAMETER] : []),
     ...(pagination === null ? [] : pageFields(pagination)),
     ...(endpoint.cursor !== undefined || aggregate !== undefined ? [CURSOR_PARAMETER] : []),
     ...(sortable.length === 0 ? [] : sortFields(sortable)),
@@ -161,6 +163,13 @@ function fieldsField({ columns }: Endpoint): RequestField {
     example: columns.slice(0, 2).map(({ name }) => name),
   };
 }
+
+const FRESH_PARAMETER: RequestField = {
+  name: REQUIRE_FRESH,
+  description: "`true`: 503 in place of rows that are older than promised. Default: false.",
+  schema: { type: "boolean", default: false },
+  example: false,
+};
 
 const CURSOR_PARAMETER: RequestField = {
   name: "cursor",

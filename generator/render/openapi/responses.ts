@@ -139,7 +139,7 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
   ),
   503: answer(
     "ServiceUnavailable",
-    "The service is overloaded, or its database cannot be reached: retry after the seconds in `Retry-After`.",
+    "The service is overloaded, its database cannot be reached, or `require_fresh` refuses rows: retry after the seconds in `Retry-After`.",
     DATA,
     ["Retry-After"],
   ),

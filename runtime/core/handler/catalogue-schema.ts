@@ -145,6 +145,7 @@ export const CATALOGUE_SCHEMA = openRecord({
           ),
           filter: described("Whether callers combine conditions on these columns by `filter`.", flag),
           fields: described("Whether callers choose columns by `fields`.", flag),
+          require_fresh: described("Whether callers may refuse rows that are older than promised.", flag),
           cursor: described("Columns that identify a row, where pages follow each other by `cursor`.", texts),
           former_paths: described(
             "Deprecated paths at which it answers too, each with its sunset.",

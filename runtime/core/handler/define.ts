@@ -62,8 +62,11 @@ export interface Declaration<Query, Row> {
   readonly formerPaths?: readonly { readonly path: `/v1/${string}`; readonly sunset: string | null }[];
   /** The rows change only when dbt builds the model or a node above it. */
   readonly changes?: "on_build";
-  /** How long shared caches may keep the rows of callers without a key, in seconds. */
+  /** How old the rows may be. */
   readonly freshness?: Freshness;
+  /** Callers may refuse rows that are older than promised. */
+  readonly requireFresh?: true;
+  /** How long shared caches may keep the rows of callers without a key, in seconds. */
   readonly publicAge?: PublicAge;
 }
 

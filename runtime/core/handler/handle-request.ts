@@ -109,7 +109,7 @@ function respondTo(exchange: Exchange, endpoint: Endpoint, answer: Answer): Prom
   const { prefix } = gateway.publicAddressOf(request);
   headers.push(...deprecationHeaders(endpoint, prefix), ...pageHeaders(request, answer, prefix));
   const { isPrefixForwarded } = gateway.publicAddressOf;
-  const due = endpoint.freshness === undefined ? null : gateway.dueOf(endpoint);
+  const { due } = answer;
   if (due !== null) headers.push(...freshnessHeaders(due));
   const caching = cachingHeaders(endpoint, caller, { request, isPrefixForwarded, due });
   const { responseMemory, streamTimeouts } = gateway;

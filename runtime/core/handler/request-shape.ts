@@ -1,3 +1,4 @@
+import { REQUIRE_FRESH } from "../model/endpoint.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
 import type { RawValue, ResolvedQuery } from "../model/query.js";
 import type { Tier } from "../model/tier.js";
@@ -8,7 +9,7 @@ import { comparedColumns } from "./resolve.js";
 /** Parameters whose values are names that the document lists. */
 const NAMING: ReadonlySet<string> = new Set([
   ...["fields", "group_by", "measures", "metrics"],
-  ...["sort_by", "sort_direction"],
+  ...["sort_by", "sort_direction", REQUIRE_FRESH],
 ]);
 
 /** Longer requests have no shape: they count as the rest. */

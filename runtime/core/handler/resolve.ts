@@ -18,7 +18,14 @@ import {
   readParameters,
   withOperators,
 } from "../request/resolve-query.js";
-import { readCursor, bodyFields, NO_FIELDS, fieldsOfParsed, queryFields } from "../request/request-fields.js";
+import {
+  readCursor,
+  bodyFields,
+  NO_FIELDS,
+  fieldsOfParsed,
+  queryFields,
+  readRequireFresh,
+} from "../request/request-fields.js";
 import { formatOf } from "../response/content-negotiation.js";
 import { MAX_BODY_BYTES, type BodyErrors, readText } from "../http/body.js";
 import { loadMetrics } from "../warehouse/load-metrics.js";
@@ -153,10 +160,13 @@ function queryOf(
   const hasCursor = endpoint.spec.cursor !== undefined || (selection.grouping?.groups.length ?? 0) > 0;
   const paged = hasCursor ? afterCursor(gateway, endpoint, fields, selected) : selected;
   if (isHttpError(paged)) return paged;
-  const { relation, path: route } = endpoint.spec;
+  const { relation, path: route, requireFresh } = endpoint.spec;
+  const mustBeFresh = requireFresh === true && readRequireFresh(fields);
+  if (isHttpError(mustBeFresh)) return mustBeFresh;
   const { timeoutMs, maxRowsRead } = gateway.queryLimits[caller.tier];
   const written = format === "csv" ? gateway.csvFormat : writtenFormat(format, endpoint, selection);
-  return { relation, route, selection: paged, format: written, timeoutMs, maxRowsRead, fields };
+  const query = { relation, route, selection: paged, format: written, timeoutMs, maxRowsRead, fields };
+  return mustBeFresh ? { ...query, mustBeFresh } : query;
 }
 
 /** `json-declared` is about columns of rows: groups have the format that the endpoint declares for all its numbers. */

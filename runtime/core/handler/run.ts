@@ -7,6 +7,7 @@ import { conditionError } from "../request/resolve-query.js";
 import { SortKeyTooLong, typesOf } from "../response/cursors.js";
 import { buildTag, namesTag } from "../response/entity-tag.js";
 import type { Answer, AnsweredRows, QueryResult } from "../response/answer.js";
+import { isFresh } from "../response/respond.js";
 import { completed } from "../response/whole-results.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
@@ -46,6 +47,31 @@ export async function run(
   query: ResolvedQuery,
   reader: RowsContext,
 ): Promise<Result<Answer> | null> {
+  // Before the rows are read: they are of this build or a later one.
+  const due = endpoint.freshness === undefined ? null : gateway.dueOf(endpoint);
+  if (query.mustBeFresh !== true) return await rowsOf(gateway, endpoint, query, reader, due);
+  if (!isFresh(due)) return notFresh();
+  const answer = await rowsOf(gateway, endpoint, query, reader, due);
+  // The promise may end while the database works, and a kept part is as old as its first one.
+  return answer === null || isHttpError(answer) || isFresh(answer.due)
+    ? answer
+    : await withoutRows(answer, notFresh());
+}
+
+/** `Retry-After` of rows that are not fresh. Nobody knows when the next build ends: who asks once a minute gets its rows within one. */
+const NOT_FRESH_SECONDS = 60;
+
+function notFresh(): HttpError {
+  return httpError("notFresh", { n: NOT_FRESH_SECONDS });
+}
+
+async function rowsOf(
+  gateway: Gateway,
+  endpoint: Endpoint,
+  query: ResolvedQuery,
+  reader: RowsContext,
+  due: number | null,
+): Promise<Result<Answer> | null> {
   try {
     const key = queryKey(query);
     const version = gateway.versionOf(endpoint.path);
@@ -58,6 +84,7 @@ export async function run(
         hasRunQuery: false,
         ownsResult: false,
         version,
+        due,
         tag,
         hasMore: false,
         total: null,
@@ -67,15 +94,20 @@ export async function run(
     const checked = await prepare(gateway, query, version);
     if (isHttpError(checked)) return checked;
     const context = contextOf(reader, version);
-    const rows = await gateway.results.get(key, checked, context, build?.id ?? null);
+    // A result that was kept for a time does not get the promise of a later build.
+    const resultKey = due === null || build !== null ? key : `${String(due)}\0${key}`;
+    const rows = await gateway.results.get(resultKey, checked, context, build?.id ?? null);
     const { result, hasRunQuery, ownsResult } = rows;
     const hasMore = mayHaveMore(result, checked.selection);
-    const answer = { query: checked, result, hasRunQuery, ownsResult, version, tag, hasMore, total: null };
+    const answer = {
+      ...{ query: checked, result, hasRunQuery, ownsResult, version, due, tag, hasMore },
+      total: null,
+    };
     const isWhole = reader.wantsTotal !== true && reader.readsPart === undefined;
     const whole = isWhole ? answer : await withTotalAndLength(gateway, answer, key, reader);
     const { types } = query.selection.keyset ?? {};
     if (types === undefined || (await isAtCursor(gateway, query, types, version))) return whole;
-    return await withoutRows(whole);
+    return await withoutRows(whole, httpError("invalidCursor"));
   } catch (error) {
     return errorOf(gateway, endpoint, reader, error);
   }
@@ -155,9 +187,9 @@ async function isAtCursor(
   return types === typesOf(query.selection, columns);
 }
 
-async function withoutRows({ result }: Answer): Promise<HttpError> {
+async function withoutRows({ result }: Answer, error: HttpError): Promise<HttpError> {
   if (result?.kind === "stream") await result.stream.chunks.return();
-  return httpError("invalidCursor");
+  return error;
 }
 
 /** The answer with the number of all rows and with a length, where the request asks for them. */

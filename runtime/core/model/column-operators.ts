@@ -4,6 +4,7 @@ import {
   type Endpoint,
   type FilterParameter,
   PAGE_FIELDS,
+  REQUIRE_FRESH,
   SORT_FIELDS,
 } from "./endpoint.js";
 import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "./operators.js";
@@ -43,7 +44,7 @@ export function filterParameters({ parameters, filters = [] }: Endpoint): readon
 
 const SHOWING: ReadonlySet<string> = new Set([
   ...[...PAGE_FIELDS, ...SORT_FIELDS],
-  ...["cursor", "fields", "group_by", "measures", "metrics"],
+  ...["cursor", "fields", "group_by", "measures", "metrics", REQUIRE_FRESH],
 ]);
 
 /** Whether a request's name filters: others choose, group, order and page what is shown. */

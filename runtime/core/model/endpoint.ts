@@ -125,6 +125,8 @@ export interface Endpoint {
   readonly changes?: "on_build";
   /** How old the rows may be. No promise when absent. */
   readonly freshness?: Freshness;
+  /** Callers may refuse rows that are older than promised: `?require_fresh=true`. */
+  readonly requireFresh?: true;
   /** Shared caches may keep the rows of callers without a key. Absent where they may not, or need a key. */
   readonly publicAge?: PublicAge;
 }
@@ -146,3 +148,5 @@ export function atFormerPath<Each extends Endpoint>(endpoint: Each, { path, suns
 /** Parameters of paginated and of sortable endpoints, besides the declared ones. */
 export const PAGE_FIELDS = ["limit", "offset"] as const;
 export const SORT_FIELDS = ["sort_by", "sort_direction"] as const;
+/** Where an endpoint has `requireFresh`. */
+export const REQUIRE_FRESH = "require_fresh";

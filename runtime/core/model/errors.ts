@@ -45,7 +45,6 @@ function answers<Status extends number>(status: Status) {
 const badRequest = answers(400);
 const forbidden = answers(403);
 const failed = answers(500);
-const badGateway = answers(502);
 const unavailable = answers(503);
 
 /**
@@ -53,10 +52,7 @@ const unavailable = answers(503);
  * this table.
  */
 export const ERRORS = {
-  missingKey: forbidden(
-    "Missing authentication header: X-API-Key",
-    "the endpoint needs a key and none is sent",
-  ),
+  missingKey: forbidden("Missing authentication header: X-API-Key", "the endpoint needs a key; none is sent"),
   unknownKey: forbidden("Invalid API Key", "the key sent is not known"),
   expiredKey: forbidden("This API key expired at {at}.", "the time in the key's `expires` has passed"),
   invalidToken: answers(401)(
@@ -140,10 +136,7 @@ export const ERRORS = {
     "The sort key of the page's last row does not fit into a cursor. Sort by other columns, or page by offset.",
     "the last row's sort columns are too long for a cursor (8 KiB)",
   ),
-  cursorWithOffset: badRequest(
-    "'cursor' and 'offset' exclude each other. Send one of them.",
-    "both are sent",
-  ),
+  cursorWithOffset: badRequest("'cursor' and 'offset' exclude each other. Send one of them.", "both sent"),
   filterSyntax: badRequest(
     "'filter' at position {position}: expected {expected}; found {found}.",
     "`filter` is not an expression of its grammar (filter.md)",
@@ -278,7 +271,7 @@ export const ERRORS = {
     "Internal Server Error",
     "an unexpected error; the cause is in the log under the X-Request-Id",
   ),
-  sourceFailed: badGateway(
+  sourceFailed: answers(502)(
     "A source from which the database reads cannot answer.",
     "a foreign table, a linked server or a function of the relation reports a lost connection, a lock or a conflict; the cause is in the log under the X-Request-Id",
   ),
@@ -289,6 +282,10 @@ export const ERRORS = {
   unreachable: unavailable(
     "The database cannot be reached. Try again in {n} seconds.",
     "no server of the database accepts a connection; `Retry-After` has the seconds",
+  ),
+  notFresh: unavailable(
+    "The rows are older than promised, or of no known build. Try again in {n} seconds, or without 'require_fresh'.",
+    "`require_fresh=true` is sent, and the endpoint's `X-Data-Freshness` is `error` or unknown; `Retry-After` has the seconds",
   ),
   malformedRequest: badRequest("Bad Request", "what arrives is not HTTP; the connection closes"),
   requestTimeout: answers(408)(

@@ -184,6 +184,8 @@ export interface ResolvedQuery {
   readonly maxRowsRead?: number;
   /** The parameters that it was made from, for the link to the next page and for usage; a query of the server's own has none. */
   readonly fields?: RawFields;
+  /** Rows that are older than promised are refused (`?require_fresh=true`). */
+  readonly mustBeFresh?: true;
 }
 
 /** U+0000 separates the parts: no name or value of a query can contain it. */

@@ -1,5 +1,12 @@
 import { filterParameters } from "./column-operators.js";
-import { type Column, type Endpoint, type FilterParameter, PAGE_FIELDS, SORT_FIELDS } from "./endpoint.js";
+import {
+  type Column,
+  type Endpoint,
+  type FilterParameter,
+  PAGE_FIELDS,
+  REQUIRE_FRESH,
+  SORT_FIELDS,
+} from "./endpoint.js";
 import { Projection } from "./projection.js";
 import type { JsonFormat } from "./query.js";
 
@@ -53,13 +60,14 @@ function withTimezone({ columns }: Endpoint, parameter: FilterParameter): Served
 
 /** Sort fields are known everywhere but without `meta.api`: an endpoint that cannot sort has an error of its own for them. */
 function namesOf(
-  { filter, fields, legacy, cursor, pagination }: Endpoint,
+  { filter, fields, legacy, cursor, pagination, requireFresh }: Endpoint,
   filters: readonly ServedFilter[],
 ): ReadonlySet<string> {
   return new Set([
     ...filters.map(({ name }) => name),
     ...(filter ? ["filter"] : []),
     ...(fields ? ["fields"] : []),
+    ...(requireFresh ? [REQUIRE_FRESH] : []),
     ...(legacy ? [] : SORT_FIELDS),
     ...(cursor ? ["cursor"] : []),
     ...(pagination === null ? [] : PAGE_FIELDS),

@@ -1,8 +1,15 @@
 import type { IncomingMessage } from "node:http";
 import { httpError, type Result, isHttpError } from "../model/errors.js";
+import { VALUES } from "../model/column-types.js";
 import { MAX_OFFSET } from "../model/limits.js";
 import type { Page, RawFields, RawValue } from "../model/query.js";
-import type { Direction, Endpoint, Pagination, SortKey } from "../model/endpoint.js";
+import {
+  type Direction,
+  type Endpoint,
+  type Pagination,
+  REQUIRE_FRESH,
+  type SortKey,
+} from "../model/endpoint.js";
 
 /** The fields of a request without parameters. Bounded: always empty. */
 export const NO_FIELDS: RawFields = new Map();
@@ -190,6 +197,14 @@ const MAX_LINK = 4096;
 
 function bodyTexts(value: unknown): readonly string[] {
   return (Array.isArray(value) ? value : [value]).filter((each) => each !== null).map(String);
+}
+
+/** Whether a request refuses rows that are older than promised. */
+export function readRequireFresh(fields: RawFields): Result<boolean> {
+  const text = readField(REQUIRE_FRESH, fields);
+  if (text === null || isHttpError(text)) return text ?? false;
+  if (text === "true" || text === "false") return text === "true";
+  return httpError("valueNotOfType", { name: REQUIRE_FRESH, type: VALUES.boolean.text });
 }
 
 /** `limit` and `offset`; null for an endpoint without pagination. */

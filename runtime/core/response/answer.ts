@@ -25,6 +25,8 @@ export interface Answer {
   /** Whether nothing else reads the result: its memory is freed once it is sent. */
   readonly ownsResult: boolean;
   readonly version: DataVersion | null;
+  /** Until when the rows are as fresh as promised, known before they were read, in milliseconds since 1970; null where nothing is known or promised. */
+  readonly due: number | null;
   /** The entity tag, if the build determines it. */
   readonly tag: string | null;
   /** Whether rows follow the page. */

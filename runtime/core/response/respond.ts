@@ -74,9 +74,14 @@ export function deprecationHeaders(
   return headers;
 }
 
+/** Whether rows keep the promise now. `due`: until when; null: nobody knows. */
+export function isFresh(due: number | null): boolean {
+  return due !== null && due >= Date.now();
+}
+
 /** Whether rows are as fresh as promised, and until when (runtime/docs/freshness.md), as flat name and value pairs. */
 export function freshnessHeaders(due: number): readonly string[] {
-  const state = due < Date.now() ? "error" : "ok";
+  const state = isFresh(due) ? "ok" : "error";
   return ["X-Data-Freshness", `${state};due="${new Date(due).toISOString()}"`];
 }
 

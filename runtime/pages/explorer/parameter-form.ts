@@ -20,6 +20,7 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
       ? aggregate.filters.flatMap((filter) => filterInputs(filter, request))
       : []),
     ...(endpoint.fields ? [fieldsInput(parameters)] : []),
+    ...(endpoint.require_fresh ? [freshInput(parameters)] : []),
     ...pageInputs(endpoint, sortsOf(request), parameters),
   ];
   const form = el(
@@ -172,6 +173,12 @@ function fieldsInput(parameters: Parameters): HTMLElement {
   return labelled("page", input, "Columns, separated by commas. Default: all.");
 }
 
+function freshInput(parameters: Parameters): HTMLElement {
+  const name = "require_fresh";
+  const input = choice(name, ["true", "false"], valuesOf(parameters, name));
+  return labelled("page", input, "`true`: an error in place of rows that are older than promised.");
+}
+
 /** A row for each operator that the request has, else an empty one. */
 function filterInputs(
   { column, operators }: NonNullable<CatalogueEndpoint["filters"]>[number],
@@ -258,7 +265,7 @@ function choice(
   return el(
     "select",
     { name, multiple, size: multiple ? Math.min(5, options.length) : 1 },
-    !multiple && el("option", { value: "" }, name.startsWith("sort_") ? "(default)" : "(any)"),
+    !multiple && el("option", { value: "" }, /^(sort_|require_fresh$)/.test(name) ? "(default)" : "(any)"),
     ...options.map((value) => el("option", { value, selected: picked.includes(value) }, value)),
   );
 }
