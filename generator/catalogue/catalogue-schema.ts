@@ -118,6 +118,7 @@ const endpoint: Schema<CatalogueEntry> = record(
     changes: oneOf(["on_build"]),
     freshness: record({}, { within: wholeNumber(1), by: text }),
     requireFresh: yes,
+    onFailedTest: oneOf(["refuse"]),
     publicAge: record({ maxAge: wholeNumber(0), staleWhileRevalidate: wholeNumber(0) }),
     formerPaths: listOf(record({ path, sunset: textOrNull }) as Schema<FormerPath>),
     ...FORMER_KEYS,

@@ -143,6 +143,7 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
     former_paths: formerPaths,
     changes,
     require_fresh: requireFresh,
+    on_failed_test: onFailedTest,
   } = settings.routewright;
   const { stability, title, fresh_within: within, fresh_by: by } = settings.routewright;
   const requiredTier = tier ?? context.defaultTier;
@@ -190,6 +191,7 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
     ...(changes && { changes }),
     ...(freshness && { freshness }),
     ...(requireFresh && { requireFresh }),
+    ...(onFailedTest && { onFailedTest }),
     ...(publicAge && { publicAge }),
   };
   if (aggregate === undefined) return entry;

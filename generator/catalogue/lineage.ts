@@ -25,6 +25,7 @@ export function lineageOf(entries: readonly CatalogueEntry[], manifest: Manifest
     nodes: new Map([...nodes].sort(([a], [b]) => byText(a, b))),
     upstreamNodes,
     rowNodes: rowNodesByPath(entries, manifest),
+    tests: testsByPath(entries, manifest),
   };
 }
 
@@ -34,21 +35,28 @@ const MARKER = "Routewright. Do not edit: change the dbt project, run `routewrig
  * `lineage.json`, one line per node. A separate file: refactoring an upstream model changes this file only, not
  * `catalogue.json` or a module.
  */
-export function lineageText({ nodes, upstreamNodes, rowNodes = new Map() }: Lineage): string {
-  const rows = rowNodes.size === 0 ? "" : `  "rowNodes": ${linesOf(rowNodes)},\n`;
-  return `{\n  "x-generated-by": ${JSON.stringify(MARKER)},\n  "schemaVersion": 1,\n  "upstreamNodes": ${linesOf(upstreamNodes)},\n${rows}  "nodes": ${linesOf(nodes)}\n}\n`;
+export function lineageText({ nodes, upstreamNodes, rowNodes, tests }: Lineage): string {
+  const part = (name: string, members: ReadonlyMap<string, unknown> = new Map()): string =>
+    members.size === 0 ? "" : `  "${name}": ${linesOf(members)},\n`;
+  return `{\n  "x-generated-by": ${JSON.stringify(MARKER)},\n  "schemaVersion": 1,\n  "upstreamNodes": ${linesOf(upstreamNodes)},\n${part("rowNodes", rowNodes)}${part("tests", tests)}  "nodes": ${linesOf(nodes)}\n}\n`;
 }
 
 /** Reads a `lineage.json`. A damaged file counts as empty. */
 export function readLineage(text: string): Lineage {
   const json = parseJson(text, "lineage.json");
-  const { nodes, upstreamNodes, rowNodes } = objectOr(json.ok ? json.value : null);
+  const { nodes, upstreamNodes, rowNodes, tests } = objectOr(json.ok ? json.value : null);
   const idsByPath = (value: unknown): ReadonlyMap<string, readonly string[]> =>
     new Map(Object.entries(objectOr(value)).map(([path, ids]) => [path, textsOf(ids)]));
   return {
     nodes: new Map(Object.entries(objectOr(nodes)).map(([id, node]) => [id, lineageNode(objectOr(node))])),
     upstreamNodes: idsByPath(upstreamNodes),
     rowNodes: idsByPath(rowNodes),
+    tests: new Map(
+      Object.entries(objectOr(tests)).map(([path, own]) => [
+        path,
+        objectOr(own) as Readonly<Record<string, string | null>>,
+      ]),
+    ),
   };
 }
 
@@ -196,6 +204,20 @@ function rowNodesByPath(
   const promising = entries.filter(({ freshness }) => freshness !== undefined);
   return new Map(
     promising.map((entry) => [entry.path, upstreamNodesOf(readBy(entry, manifest), graph).filter(holdsRows)]),
+  );
+}
+
+/** Of what an endpoint reads itself; tests above it are of other rows. */
+function testsByPath(entries: readonly CatalogueEntry[], manifest: Manifest): NonNullable<Lineage["tests"]> {
+  const { tests, testedColumns } = manifest;
+  const testsOf = (entry: CatalogueEntry) =>
+    readBy(entry, manifest)
+      .flatMap((node) => tests.get(node) ?? [])
+      .map((test) => [test, testedColumns.get(test) ?? null] as const);
+  return new Map(
+    entries
+      .map((entry) => [entry.path, Object.fromEntries(testsOf(entry))] as const)
+      .filter(([, own]) => Object.keys(own).length > 0),
   );
 }
 

@@ -266,6 +266,14 @@ export const KINDS = {
     "Old rows can no longer be refused",
     "Calls with `require_fresh` get 400.",
   ),
+  "failed-tests-served": breaking(
+    "Rows are served while a test of them fails",
+    "Clients that rely on the refusal read rows that failed a test.",
+  ),
+  "failed-tests-refused": warning(
+    "Rows are refused while a test of them fails",
+    "Calls get 503 while a test fails.",
+  ),
   "owner-changed": compatible("Owner changed", "Only who answers for it differs."),
   "sort-changed": breaking("Fixed sort changed", "Rows come in another order, and pages hold other rows."),
   "sort-extended": compatible("Fixed sort extended", "Only the order of ties is decided."),

@@ -43,6 +43,7 @@ export function compareEndpoints(
     ...compareStability(base, head),
     ...compareFreshness(base, head),
     ...compareRequireFresh(base, head),
+    ...compareFailedTests(base, head),
     ...compareDocumentation(base, head),
   ];
 }
@@ -91,6 +92,13 @@ function compareRequireFresh(
   { requireFresh: head }: Endpoint,
 ): readonly Difference[] {
   return base === head ? [] : [{ kind: head ? "require-fresh-added" : "require-fresh-removed" }];
+}
+
+function compareFailedTests(
+  { onFailedTest: base }: Endpoint,
+  { onFailedTest: head }: Endpoint,
+): readonly Difference[] {
+  return base === head ? [] : [{ kind: head ? "failed-tests-refused" : "failed-tests-served" }];
 }
 
 function isLater(base: string | undefined, head: string | undefined): boolean {

@@ -51,6 +51,7 @@ const OUTCOMES_OF_KINDS: Readonly<Partial<Record<ChangeKind, ShapeOutcome>>> = {
   "unfiltered-allowed-at-tier0": "unaffected",
   "stability-lowered": "unaffected",
   "freshness-loosened": "changed",
+  "failed-tests-served": "changed",
   "sunset-too-soon": "changed",
 };
 

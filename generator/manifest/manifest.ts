@@ -11,7 +11,7 @@ import { semanticsOf } from "./semantics.js";
 import { readSource } from "../artifacts/source.js";
 import type { ArtifactAccess } from "../artifacts/store.js";
 import { byText, visible } from "./strings.js";
-import { testsByNode } from "./tests.js";
+import { testedColumnsOf, testsByNode } from "./tests.js";
 
 /** Supported versions of dbt's manifest schema. */
 const KNOWN_VERSIONS = { first: 4, last: 12 };
@@ -25,6 +25,8 @@ export interface Manifest {
   readonly graph: Graph;
   /** `unique_id`s of the tests on each node, sorted. */
   readonly tests: ReadonlyMap<string, readonly string[]>;
+  /** The column of each test that is of one. */
+  readonly testedColumns: ReadonlyMap<string, string>;
   /** The real columns of nodes, from `catalog.json`; empty without one. */
   readonly warehouseColumns: ReadonlyMap<string, readonly ModelColumn[]>;
   /** Name of dbt's adapter, such as `postgres`; null where the manifest does not name it. */
@@ -87,6 +89,7 @@ function manifestOfJson(value: unknown, location: string): Outcome<Manifest> {
     others,
     graph: graphOf({ ...nodes, ...objectOr(sources) }, adapter),
     tests: new Map([...tests].map(([id, all]) => [id, all.map((test) => test.id)])),
+    testedColumns: testedColumnsOf([...tests.values()].flat()),
     warehouseColumns: new Map(),
     adapter: adapter || null,
     categories: categoriesIn(objectOr(docs)),

@@ -115,8 +115,7 @@ function isUntouched({ status, message }: JsonObject): boolean {
   return status === "reused" && typeof message === "string" && !/clon(e|ing)/i.test(message);
 }
 
-/** `skipped` is not a result: the previous one remains the last. */
-const TEST_STATUSES = ["pass", "warn", "fail", "error"] as const;
+const TEST_STATUSES = ["pass", "warn", "fail", "error", "skipped"] as const;
 
 function testOf(result: JsonObject, generatedAt: number): readonly TestRun[] {
   const { unique_id, failures } = result;

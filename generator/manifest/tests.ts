@@ -25,6 +25,12 @@ export function testsByNode(nodes: JsonObject): ReadonlyMap<string, readonly Nod
   return groupedBy(tests, ({ json }) => testedModel(json));
 }
 
+/** The column of each test that is of one. */
+export function testedColumnsOf(tests: readonly NodeTest[]): ReadonlyMap<string, string> {
+  const columns = tests.map(({ id, json }) => [id, textOr(json["column_name"], "")] as const);
+  return new Map(columns.filter(([, column]) => column !== ""));
+}
+
 /** What the binding tests (`isBindingTest`) of a node guarantee, by column. */
 export function columnTestsOf(tests: readonly NodeTest[]): ReadonlyMap<string, ColumnTests> {
   const found = new Map<string, ColumnTests>();

@@ -114,6 +114,7 @@ function declarationOf(endpoint: Endpoint): Properties {
     ["changes", endpoint.changes],
     ["freshness", endpoint.freshness && new Properties(Object.entries(endpoint.freshness))],
     ["requireFresh", endpoint.requireFresh],
+    ["onFailedTest", endpoint.onFailedTest],
     ["publicAge", endpoint.publicAge && new Properties(Object.entries(endpoint.publicAge))],
   ];
   return new Properties(values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));

@@ -9,6 +9,7 @@ import { endpointTitle } from "../core/model/endpoint-title.js";
 import { dueOf, freshnessText } from "../core/model/freshness.js";
 import { ownValue } from "../core/model/own-value.js";
 import { rowOf } from "../core/response/read-rows.js";
+import { qualityOf } from "../core/warehouse/data-quality.js";
 import { BuildRecords } from "../core/warehouse/data-versions.js";
 import type {
   Build,
@@ -18,8 +19,8 @@ import type {
   CatalogueParameter,
   CatalogueScope,
   UpstreamNode,
-  TestSummary,
 } from "./catalogue-body.js";
+import { testsOf, withTests } from "./test-summaries.js";
 
 /** The part of `catalogue.json` that is read; the endpoint itself comes from the active release. */
 interface EndpointRecord {
@@ -79,17 +80,28 @@ export function catalogueFor(
     readonly categories?: Readonly<Record<string, string>>;
   };
   const records = new Map(file.endpoints?.map((record) => [record.path, record]));
-  const { nodes: lineage = {}, upstreamNodes = {}, rowNodes = {} } = lineageIn(source.lineage);
+  const { nodes: lineage = {}, upstreamNodes = {}, rowNodes = {}, tests = {} } = lineageIn(source.lineage);
   const all = [...source.endpoints];
   const visible = source.scope === "public" ? all : all.filter(isCallable);
   const endpoints = visible.map((endpoint) => {
     const record = records.get(endpoint.path);
     if (!isCallable(endpoint))
       return { ...endpointOf(endpoint, record, {}, new BuildRecords(), null), callable: false };
-    const data_as_of = source.results.dataAsOf(endpoint.path, ownValue(upstreamNodes, endpoint.path) ?? []);
+    const { path } = endpoint;
+    const nodes = ownValue(upstreamNodes, path) ?? [];
+    const data_as_of = source.results.dataAsOf(path, nodes);
+    const tested = ownValue(tests, path) ?? {};
+    const quality = qualityOf(source.results, path, Object.keys(tested), nodes);
     const row = source.exampleAt(endpoint.path);
     const freshness = freshnessOf(endpoint, source.results, ownValue(rowNodes, endpoint.path) ?? []);
-    return { ...endpointOf(endpoint, record, lineage, source.results, row), ...freshness, data_as_of };
+    const described = endpointOf(endpoint, record, lineage, source.results, row);
+    return {
+      ...described,
+      ...freshness,
+      ...(quality && { quality: quality.state }),
+      data_as_of,
+      columns: withTests(described.columns, tested, source.results),
+    };
   });
   const seesLineage = source.lineageTier !== null && allows(tier, source.lineageTier);
   const models = endpoints.filter(({ callable }) => callable).map(({ node }) => node);
@@ -167,6 +179,7 @@ function endpointOf(
     ...(endpoint.filter && { filter: endpoint.filter }),
     ...(endpoint.aggregate && { aggregate: aggregateOf(endpoint.aggregate, record) }),
     ...(endpoint.fields && { fields: endpoint.fields }),
+    ...(endpoint.onFailedTest && { on_failed_test: endpoint.onFailedTest }),
     ...(endpoint.requireFresh && { require_fresh: true as const }),
     ...(endpoint.cursor && { cursor: endpoint.cursor }),
     ...(endpoint.rows && { own_rows: { column: endpoint.rows.column } }),
@@ -289,27 +302,6 @@ function buildOf(node: string, results: BuildRecords): Build | null {
   if (build === undefined) return null;
   const { completedAt, rows = null, failed = false } = build;
   return { completed_at: new Date(completedAt).toISOString(), rows, failed };
-}
-
-function testsOf(tests: readonly string[] | undefined, results: BuildRecords): TestSummary | null {
-  if (tests === undefined || tests.length === 0) return null;
-  const runs = tests.flatMap((test) => results.tests.get(test) ?? []);
-  const count = (...statuses: readonly string[]): number =>
-    runs.filter(({ status }) => statuses.includes(status)).length;
-  return {
-    passed: count("pass"),
-    warned: count("warn"),
-    failed: count("fail", "error"),
-    unknown: tests.length - runs.length,
-    completed_at:
-      runs.length === 0
-        ? null
-        : new Date(Math.max(...runs.map(({ completedAt }) => completedAt))).toISOString(),
-    // `test.shop.not_null_orders_id.cf6c17daed` is `not_null_orders_id`.
-    problems: runs.flatMap(({ test, status, failures }) =>
-      status === "pass" ? [] : [{ name: test.split(".")[2] ?? test, status, failures }],
-    ),
-  };
 }
 
 /** A damaged file counts as empty. */

@@ -1,3 +1,4 @@
+import { qualityOf } from "../core/warehouse/data-quality.js";
 import { BuildRecords } from "../core/warehouse/data-versions.js";
 import type { ResultColumns } from "../core/warehouse/warehouse.js";
 import type { Endpoint, Relation } from "../core/model/endpoint.js";
@@ -16,6 +17,7 @@ import { recentText } from "../core/http/service-metrics.js";
 import { DueTimes } from "./operations/due-times.js";
 import { FailingEndpoints } from "./operations/failing-endpoints.js";
 import { Metrics, type ServedRelease } from "./operations/metrics.js";
+import { PerBuild } from "./operations/per-build.js";
 import { earlyErrors } from "../core/handler/early-errors.js";
 import { ExampleRows, FIGURE } from "../core/handler/example-rows.js";
 import { createGateway, type Gateway, type GatewayParts, warnOfCursorKey } from "../core/handler/gateway.js";
@@ -134,6 +136,9 @@ function openParts(
   const { environment, databaseUrl, title, about, active, builds, log } = options;
   const failing = new FailingEndpoints();
   const dueTimes = new DueTimes(active, builds);
+  const qualities = new PerBuild(active, builds, (path, { tests, upstreamNodes }) =>
+    qualityOf(builds, path, tests.get(path) ?? [], upstreamNodes.get(path) ?? []),
+  );
   /** Told of each response. */
   const recorders: ((record: RequestRecord) => void)[] = [
     (record) => failing.record(record),
@@ -146,6 +151,7 @@ function openParts(
     ...environment,
     databaseUrl,
     dueOf: (endpoint: Endpoint) => dueTimes.of(endpoint),
+    qualityOf: (endpoint: Endpoint) => qualities.at(endpoint.path),
     versionOf: (path: string) => builds.versionAt(path, active.current.upstreamNodes),
     log,
     onColumns: (relation: Relation, columns: ResultColumns) =>

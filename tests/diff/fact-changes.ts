@@ -112,6 +112,12 @@ export const FACT_CHANGES: readonly Row[] = [
     "freshness-loosened",
   ),
   row(
+    "rows are refused while a test fails",
+    routewright({ on_failed_test: "refuse" }),
+    "failed-tests-refused",
+    "failed-tests-served",
+  ),
+  row(
     "the rows may be older",
     routewright({ fresh_within: "2d" }),
     "freshness-loosened",

@@ -73,7 +73,7 @@ describe("dbt's run_results.json", () => {
     });
   });
 
-  it("holds the results of tests, of `dbt test` too, without those that were skipped", () => {
+  it("holds the results of tests, of `dbt test` too, and which were skipped", () => {
     const test = (name: string, status: string, failures: number | null) =>
       result(`test.shop.${name}.c0ffee`, { status, failures });
     const results = [
@@ -95,7 +95,13 @@ describe("dbt's run_results.json", () => {
     expect(read(text)).toMatchObject({
       value: {
         builds: [],
-        tests: [run("a", "pass", 0), run("b", "warn", 3), run("c", "fail", 9), run("d", "error", null)],
+        tests: [
+          run("a", "pass", 0),
+          run("b", "warn", 3),
+          run("c", "fail", 9),
+          run("d", "error", null),
+          run("e", "skipped", null),
+        ],
       },
     });
   });

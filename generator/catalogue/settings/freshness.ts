@@ -1,4 +1,4 @@
-import { described, flag, type Freshness, REQUIRE_FRESH, text } from "@routewright/runtime/model";
+import { described, flag, type Freshness, oneOf, REQUIRE_FRESH, text } from "@routewright/runtime/model";
 import { HINT, NOUN } from "../../manifest/schema-errors.js";
 import { formatValue } from "../../manifest/strings.js";
 import type { RoutewrightContext } from "./context.js";
@@ -80,6 +80,20 @@ function requireFreshProblems({ routewright, api }: RoutewrightContext) {
   const message = `A parameter has the name \`${REQUIRE_FRESH}\`, by which callers refuse old rows.`;
   return invalid(REQUIRE_FRESH, message, "Rename the parameter.");
 }
+
+/** Whether rows are served while a test of the model fails. */
+export const onFailedTest: Setting<"serve" | "refuse", "refuse" | undefined, unknown> = {
+  schema: {
+    ...described(
+      "`refuse`: no rows are served while a test of the model fails",
+      oneOf(["serve", "refuse"]),
+      "serve",
+    ),
+    [NOUN]: "what a failed test means",
+    [HINT]: "Write `refuse` where no rows are served while a test fails, or `serve`, the default.",
+  },
+  read: (value) => reading([], () => (value === "refuse" ? value : undefined)),
+};
 
 /** The promise; undefined where there is none. */
 export function freshnessOf(within: number | undefined, by: string | undefined): Freshness | undefined {

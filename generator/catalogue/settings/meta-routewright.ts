@@ -11,7 +11,7 @@ import { aggregate } from "./aggregate.js";
 import { cursor } from "./cursor.js";
 import { filter, filters } from "./filters.js";
 import { formerPaths } from "./former-paths.js";
-import { freshBy, freshWithin, requireFresh } from "./freshness.js";
+import { freshBy, freshWithin, onFailedTest, requireFresh } from "./freshness.js";
 import { maxAge } from "./max-age.js";
 import { unknownColumn } from "./setting-columns.js";
 import { isTimezone } from "./time-zones.js";
@@ -250,6 +250,7 @@ export const META_ROUTEWRIGHT = {
     lint,
     max_age: maxAge,
     numbers,
+    on_failed_test: onFailedTest,
     require_fresh: requireFresh,
     rows,
     stability,

@@ -31,6 +31,9 @@ export const HEADERS = {
   "X-Data-Freshness": header(
     'Whether the rows are as fresh as promised, `ok` or `error`, and until when: `ok;due="2026-11-30T05:00:00.000Z"`.',
   ),
+  "X-Data-Quality": header(
+    "What dbt's tests say of the rows: `passed`, `unknown` or `failed;failed=2`; absent where the model has none.",
+  ),
   "X-Total-Count": header("Rows on all pages, where `Prefer: count=exact` asks for it.", "integer"),
   Deprecation: header("When the path became deprecated, as `@` and a Unix timestamp (RFC 9745)."),
   Sunset: header("When the path may stop answering, as an HTTP date (RFC 8594)."),
@@ -55,7 +58,7 @@ const ON_EVERY_RESPONSE: readonly HeaderName[] = [
 ];
 
 /** Headers of responses with rows; `Link` with pagination. */
-export const ROWS_HEADERS: readonly HeaderName[] = ["ETag", "X-Data-As-Of"];
+export const ROWS_HEADERS: readonly HeaderName[] = ["ETag", "X-Data-As-Of", "X-Data-Quality"];
 export const PAGE_HEADERS: readonly HeaderName[] = [...ROWS_HEADERS, "Link", "X-Total-Count"];
 
 /** Header of rows whose age is promised. */
@@ -139,7 +142,7 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
   ),
   503: answer(
     "ServiceUnavailable",
-    "The service is overloaded, its database cannot be reached, or `require_fresh` refuses rows: retry after the seconds in `Retry-After`.",
+    "The service is overloaded, its database cannot be reached, or rows are refused that are too old or failed a test: retry after the seconds in `Retry-After`.",
     DATA,
     ["Retry-After"],
   ),

@@ -11,7 +11,7 @@ import { NO_ROWS } from "../response/respond.js";
 import { KeptAnswer, type ReadAnswer } from "../response/values-cache.js";
 import type { Exchange } from "./exchange.js";
 import { recordRequest, StepTimes } from "./record-request.js";
-import { errorOf, run } from "./run.js";
+import { errorOf, run, testsRefusal } from "./run.js";
 
 /** An endpoint that is asked about its rows, and by what fields. */
 export interface RowsRequest {
@@ -97,7 +97,8 @@ async function answerTo<T extends object>(
 ): Promise<ReadAnswer<T>> {
   const { gateway } = exchange;
   try {
-    const query = await resolve(exchange, endpoint, question);
+    const refused = testsRefusal(gateway, endpoint.spec);
+    const query = refused ?? (await resolve(exchange, endpoint, question));
     if (isHttpError(query)) return { outcome: query, sent: NO_ROWS };
     const key = `${queryKey(query)}\0${gateway.versionOf(endpoint.spec.path)?.id ?? ""}`;
     // Questions of two kinds select different columns: an answer at a key is of the question's own kind.

@@ -19,13 +19,19 @@ const TESTS = described(
   "The model's dbt tests by their last result; null where it has none.",
   orNull(
     openRecord({
-      ...{ passed: integer, warned: integer, failed: integer, unknown: integer },
+      ...{ passed: integer, warned: integer, failed: integer },
+      skipped: described("Those that dbt skipped last.", integer),
+      unknown: described("Those that never ran.", integer),
       /** When the last of them ran. */
       completed_at: orNull(time),
       problems: described(
         "Those that did not pass.",
         listOf(
-          openRecord({ name: text, status: oneOf(["warn", "fail", "error"]), failures: orNull(integer) }),
+          openRecord({
+            name: text,
+            status: oneOf(["warn", "fail", "error", "skipped"]),
+            failures: orNull(integer),
+          }),
         ),
       ),
     }),
@@ -93,6 +99,7 @@ export const CATALOGUE_SCHEMA = openRecord({
                 { name: text, type: textOrNull, description: text },
                 {
                   accepted_values: described("From the model's tests.", texts),
+                  tests: described("Of the column; absent where it has none.", TESTS),
                   example: described("Of a row that everybody may read, else the project's own.", {}),
                 },
               ),
@@ -143,6 +150,11 @@ export const CATALOGUE_SCHEMA = openRecord({
               },
             ),
           ),
+          quality: described(
+            "As in `X-Data-Quality`; absent where the model has no tests.",
+            oneOf(["passed", "failed", "unknown"]),
+          ),
+          on_failed_test: described("`refuse`: no rows are served while a test fails.", oneOf(["refuse"])),
           filter: described("Whether callers combine conditions on these columns by `filter`.", flag),
           fields: described("Whether callers choose columns by `fields`.", flag),
           require_fresh: described("Whether callers may refuse rows that are older than promised.", flag),

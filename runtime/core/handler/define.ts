@@ -66,6 +66,8 @@ export interface Declaration<Query, Row> {
   readonly freshness?: Freshness;
   /** Callers may refuse rows that are older than promised. */
   readonly requireFresh?: true;
+  /** No rows are served while a test of the model fails. */
+  readonly onFailedTest?: "refuse";
   /** How long shared caches may keep the rows of callers without a key, in seconds. */
   readonly publicAge?: PublicAge;
 }

@@ -13,6 +13,7 @@ import { valuesCache, type ValuesCache } from "../response/values-cache.js";
 import { WholeResults } from "../response/whole-results.js";
 import type { RequestRecord } from "./request-record.js";
 import type { Warehouse } from "../warehouse/warehouse.js";
+import type { DataQuality } from "../warehouse/data-quality.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import { clientAddress, type ClientAddress } from "../http/headers.js";
 import { type PublicAddressOf, publicAddressReader } from "../http/public-address.js";
@@ -22,6 +23,7 @@ import type { EngineOptions, OpenEngine } from "../warehouse/base-engine.js";
 
 type VersionOf = (path: string) => DataVersion | null;
 type DueOf = (endpoint: Endpoint) => number | null;
+type QualityOf = (endpoint: Endpoint) => DataQuality | null;
 
 /** Everything that the handlers of a process share: keys, rate limits, the database. */
 export interface Gateway extends AccessControl {
@@ -40,6 +42,8 @@ export interface Gateway extends AccessControl {
   readonly versionOf: VersionOf;
   /** Until when an endpoint's rows are as fresh as promised, in milliseconds since 1970; null where nothing is known or promised. */
   readonly dueOf: DueOf;
+  /** What dbt's tests say of an endpoint's rows; null where nothing is known of tests. */
+  readonly qualityOf: QualityOf;
   /** Limits of a query by tier: callers with the same ones share its rows, or its refusal. */
   readonly queryLimits: Readonly<PerTier<QueryLimits>>;
   /** Time limit of a stream by tier, in milliseconds; 0: no limit. */
@@ -102,6 +106,8 @@ export interface GatewayOptions extends Pick<
   readonly versionOf?: VersionOf;
   /** Until when an endpoint's rows are as fresh as promised, in milliseconds since 1970. Unknown by default. */
   readonly dueOf?: DueOf;
+  /** What dbt's tests say of an endpoint's rows; nothing by default. */
+  readonly qualityOf?: QualityOf;
   /** Whether every caller gets `Server-Timing`. Default false. */
   readonly serverTiming?: boolean;
   /** Whether records of requests have their shapes. Default false. */
@@ -164,6 +170,7 @@ export function createGateway(
     wholeResults: new WholeResults(),
     versionOf: options.versionOf ?? (() => null),
     dueOf: options.dueOf ?? (() => null),
+    qualityOf: options.qualityOf ?? (() => null),
     serverTiming: options.serverTiming === true,
     usageShapes: options.usageShapes === true,
     csvFormat: options.csvEscapeFormulas === true ? "spreadsheet" : "csv",

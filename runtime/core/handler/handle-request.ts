@@ -8,7 +8,13 @@ import { callerHeaders } from "../request/authorize.js";
 import { NO_FIELDS, nextPageLink } from "../request/request-fields.js";
 import type { Answer } from "../response/answer.js";
 import { findAt } from "../response/content-negotiation.js";
-import { deprecationHeaders, freshnessHeaders, respond, type Sent } from "../response/respond.js";
+import {
+  deprecationHeaders,
+  freshnessHeaders,
+  qualityHeaders,
+  respond,
+  type Sent,
+} from "../response/respond.js";
 import { cachingHeaders } from "../response/caching-headers.js";
 import { isBehind, partFinder, readsParts } from "../response/whole-results.js";
 import { type DataPath, type DataRoute, type Exchange, serveExchange } from "./exchange.js";
@@ -111,6 +117,7 @@ function respondTo(exchange: Exchange, endpoint: Endpoint, answer: Answer): Prom
   const { isPrefixForwarded } = gateway.publicAddressOf;
   const { due } = answer;
   if (due !== null) headers.push(...freshnessHeaders(due));
+  headers.push(...qualityHeaders(gateway.qualityOf(endpoint)));
   const caching = cachingHeaders(endpoint, caller, { request, isPrefixForwarded, due });
   const { responseMemory, streamTimeouts } = gateway;
   const streamTimeoutMs = streamTimeouts[caller.tier];

@@ -47,6 +47,8 @@ export async function run(
   query: ResolvedQuery,
   reader: RowsContext,
 ): Promise<Result<Answer> | null> {
+  const refused = testsRefusal(gateway, endpoint);
+  if (refused !== null) return refused;
   // Before the rows are read: they are of this build or a later one.
   const due = endpoint.freshness === undefined ? null : gateway.dueOf(endpoint);
   if (query.mustBeFresh !== true) return await rowsOf(gateway, endpoint, query, reader, due);
@@ -58,11 +60,17 @@ export async function run(
     : await withoutRows(answer, notFresh());
 }
 
-/** `Retry-After` of rows that are not fresh. Nobody knows when the next build ends: who asks once a minute gets its rows within one. */
-const NOT_FRESH_SECONDS = 60;
+/** `Retry-After` of rows that wait for a build. Nobody knows when it ends: who asks once a minute gets its rows within one. */
+const BUILD_SECONDS = 60;
 
 function notFresh(): HttpError {
-  return httpError("notFresh", { n: NOT_FRESH_SECONDS });
+  return httpError("notFresh", { n: BUILD_SECONDS });
+}
+
+/** The refusal of rows while a test of them fails, where the endpoint has `onFailedTest`. */
+export function testsRefusal(gateway: Gateway, endpoint: Endpoint): HttpError | null {
+  const { failed = 0 } = (endpoint.onFailedTest === "refuse" ? gateway.qualityOf(endpoint) : null) ?? {};
+  return failed === 0 ? null : httpError("testsFailed", { failed, n: BUILD_SECONDS });
 }
 
 async function rowsOf(
@@ -123,6 +131,8 @@ export async function summarize(
   asked: ResolvedQuery,
   reader: RowsContext,
 ): Promise<Result<object> | null> {
+  const refused = testsRefusal(gateway, endpoint);
+  if (refused !== null) return refused;
   try {
     const version = gateway.versionOf(endpoint.path);
     const { columns } = await gateway.warehouse.columnsOf(asked, version?.id ?? null);

@@ -127,6 +127,8 @@ export interface Endpoint {
   readonly freshness?: Freshness;
   /** Callers may refuse rows that are older than promised: `?require_fresh=true`. */
   readonly requireFresh?: true;
+  /** No rows are served while a test of the model fails; they are served when absent. */
+  readonly onFailedTest?: "refuse";
   /** Shared caches may keep the rows of callers without a key. Absent where they may not, or need a key. */
   readonly publicAge?: PublicAge;
 }

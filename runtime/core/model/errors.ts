@@ -287,6 +287,10 @@ export const ERRORS = {
     "The rows are older than promised, or of no known build. Try again in {n} seconds, or without 'require_fresh'.",
     "`require_fresh=true` is sent, and the endpoint's `X-Data-Freshness` is `error` or unknown; `Retry-After` has the seconds",
   ),
+  testsFailed: unavailable(
+    "No rows are served while dbt tests of them fail: {failed}. Try again in {n} seconds.",
+    "tests of the model failed, which has `meta.routewright.on_failed_test: refuse`; `Retry-After` has the seconds",
+  ),
   malformedRequest: badRequest("Bad Request", "what arrives is not HTTP; the connection closes"),
   requestTimeout: answers(408)(
     "The request has not arrived in time.",

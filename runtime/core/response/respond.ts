@@ -16,6 +16,7 @@ import type { Caller } from "../model/caller.js";
 import type { Transform } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { resetConnection } from "../http/open-connections.js";
+import type { DataQuality } from "../warehouse/data-quality.js";
 import { joined, type RowChunks, type RowStream, type StreamEnd } from "../warehouse/warehouse.js";
 import { Timer } from "../model/timer.js";
 
@@ -83,6 +84,13 @@ export function isFresh(due: number | null): boolean {
 export function freshnessHeaders(due: number): readonly string[] {
   const state = isFresh(due) ? "ok" : "error";
   return ["X-Data-Freshness", `${state};due="${new Date(due).toISOString()}"`];
+}
+
+/** What dbt's tests say of the rows (runtime/docs/freshness.md), as flat name and value pairs; none without tests. */
+export function qualityHeaders(quality: DataQuality | null): readonly string[] {
+  if (quality === null) return [];
+  const { state, failed } = quality;
+  return ["X-Data-Quality", failed === 0 ? state : `${state};failed=${String(failed)}`];
 }
 
 /** Sends an answer, compressed if the client accepts that. For a stream it resolves at its end. */

@@ -70,9 +70,11 @@ export interface NodeBuild {
 export interface TestRun {
   /** The test's `unique_id`. */
   readonly test: string;
-  readonly status: "pass" | "warn" | "fail" | "error";
+  readonly status: "pass" | "warn" | "fail" | "error" | "skipped";
   /** When it ended, in milliseconds since 1970. */
   readonly completedAt: number;
+  /** When a later run of dbt skipped it, in milliseconds since 1970. */
+  readonly skippedAt?: number;
   /** Rows that break the rule; null where dbt does not report them. */
   readonly failures: number | null;
 }
@@ -114,8 +116,10 @@ export class BuildRecords {
       this.changes++;
     }
     for (const run of tests) {
-      if (run.completedAt <= (this.tests.get(run.test)?.completedAt ?? -Infinity)) continue;
-      this.tests.set(run.test, run);
+      const known = this.tests.get(run.test);
+      const last = known === undefined ? run : lastOf(known, run);
+      if (isDeepStrictEqual(last, known)) continue;
+      this.tests.set(run.test, last);
       this.changes++;
     }
   }
@@ -125,6 +129,11 @@ export class BuildRecords {
     if (isDeepStrictEqual(loads, this.#loads)) return;
     this.#loads = loads;
     this.changes++;
+  }
+
+  /** The loads of the copies that the endpoint at a path reads; undefined where it reads none. */
+  loadsAt(path: string): readonly (RelationLoad | null)[] | undefined {
+    return this.#loads.get(path);
   }
 
   /** Relations whose copy is older than the last build of its source. */
@@ -194,6 +203,18 @@ export class BuildRecords {
       ? null
       : new Date(Math.max(...times)).toISOString();
   }
+}
+
+/** The last result of a test. One that dbt skips keeps the result that it had; reports may come in any order. */
+function lastOf(known: TestRun, run: TestRun): TestRun {
+  const newer = run.completedAt > known.completedAt ? run : known;
+  const older = newer === run ? known : run;
+  const result = newer.status === "skipped" ? older : newer;
+  const skips = [known, run].map((each) =>
+    each.status === "skipped" ? each.completedAt : (each.skippedAt ?? 0),
+  );
+  const skippedAt = Math.max(...skips);
+  return skippedAt > result.completedAt ? { ...result, skippedAt } : result;
 }
 
 /** After a failed build the rows are those of the build before, or newer ones. */

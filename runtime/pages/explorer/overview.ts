@@ -48,12 +48,12 @@ function formerPath({ path, sunset }: NonNullable<CatalogueEndpoint["former_path
 
 /** Latest build, tests, page size and order. */
 export function facts(endpoint: CatalogueEndpoint): HTMLElement {
-  const { callable, last_build, data_as_of, freshness, tests, pagination, sort } = endpoint;
+  const { callable, last_build, data_as_of, freshness, pagination, sort } = endpoint;
   const rows: (readonly [string, readonly Child[]])[] = [
     ["Last build", callable ? buildFact(last_build) : [NOT_SHOWN]],
     ["Data as of", data_as_of === null ? [] : [time(data_as_of)]],
     ["Promised", callable && freshness ? promiseFact(freshness) : []],
-    ["Tests", callable ? [tests === null ? "none" : testsFact(tests)] : [NOT_SHOWN]],
+    ["Tests", callable ? testsFacts(endpoint) : [NOT_SHOWN]],
     [
       "Rows per page",
       pagination === null
@@ -87,11 +87,18 @@ function buildFact(build: CatalogueEndpoint["last_build"]): readonly Child[] {
   return [build.failed && el("strong.bad", "failed "), time(build.completed_at), rows];
 }
 
-function testsFact({ passed, warned, failed, unknown, problems }: TestSummary): HTMLElement {
+function testsFacts({ tests, on_failed_test }: CatalogueEndpoint): readonly Child[] {
+  if (tests === null) return ["none"];
+  const rule = "no rows are served while one fails";
+  return [testsFact(tests), on_failed_test === "refuse" && el("span", `; ${rule}`)];
+}
+
+function testsFact({ passed, warned, failed, skipped, unknown, problems }: TestSummary): HTMLElement {
   const parts = [
     [passed, "passed", "good"],
     [warned, "warned", "odd"],
     [failed, "failed", "bad"],
+    [skipped, "skipped", "odd"],
     [unknown, "not run yet", ""],
   ] as const;
   const summary = parts
@@ -117,13 +124,19 @@ function exampleText(example: unknown): string {
 
 export function columnsTable({ columns }: CatalogueEndpoint): HTMLElement {
   const hasExamples = columns.some(({ example }) => exampleText(example) !== "");
-  const rows = columns.map(({ name, type, description, accepted_values, example }) => [
+  const hasTests = columns.some(({ tests }) => tests != null);
+  const rows = columns.map(({ name, type, description, accepted_values, example, tests }) => [
     name,
     typeInWords(type),
     description + oneOf(accepted_values),
     ...(hasExamples ? [exampleText(example)] : []),
+    ...(hasTests ? [tests == null ? "" : testsFact(tests)] : []),
   ]);
-  const head = ["Column", "Type", "Description", ...(hasExamples ? ["Example"] : [])];
+  const head = [
+    ...["Column", "Type", "Description"],
+    ...(hasExamples ? ["Example"] : []),
+    ...(hasTests ? ["Tests"] : []),
+  ];
   return definitions("Columns", head, rows, "The model declares no columns: all of the table's are served.");
 }
 
@@ -161,17 +174,17 @@ function oneOf(values: readonly string[] | undefined): string {
 function definitions(
   label: string,
   headers: readonly string[],
-  rows: readonly (readonly string[])[],
+  rows: readonly (readonly [name: string, type: string, description: string, ...more: Child[]])[],
   none: string,
 ): HTMLElement {
   if (rows.length === 0) return el("p.note", none);
-  const lines = rows.map(([name = "", type = "", description = "", ...more]) =>
+  const lines = rows.map(([name, type, description, ...more]) =>
     el(
       "tr",
       el("th", { scope: "row" }, name),
       el("td.type", type),
       el("td", ...prose(description)),
-      ...more.map((text) => el("td", text)),
+      ...more.map((child) => el("td", child)),
     ),
   );
   return el(

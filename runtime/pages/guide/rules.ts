@@ -18,6 +18,7 @@ export function freshness({ plain }: Examples, { endpoints }: CatalogueBody): re
       asOf !== null && ".",
     ),
     ...(promised.length === 0 ? [] : promises(promised)),
+    ...qualities(endpoints.filter(({ quality }) => quality !== undefined)),
     paragraph(
       "Each response has an ",
       code("ETag"),
@@ -32,6 +33,44 @@ export function freshness({ plain }: Examples, { endpoints }: CatalogueBody): re
       ),
   ];
 }
+
+/** What dbt's tests say of the rows, where there are any. */
+function qualities(tested: CatalogueBody["endpoints"]): readonly Child[] {
+  if (tested.length === 0) return [];
+  const lines = tested.map(({ path, quality = "", tests, on_failed_test }) => {
+    const { completed_at = null } = tests ?? {};
+    const refused = on_failed_test === "refuse" ? "refused while a test fails" : "served";
+    const ran = completed_at === null ? "never" : time(completed_at);
+    return el(
+      "tr",
+      el("th", { scope: "row" }, path),
+      ...[quality, ran, refused].map((cell) => el("td", cell)),
+    );
+  });
+  return [
+    paragraph(
+      "The header ",
+      code("X-Data-Quality"),
+      " says what the team's tests say of the rows: ",
+      code("passed"),
+      ", ",
+      code("failed;failed=2"),
+      ", or ",
+      code("unknown"),
+      " where one has not run since the rows were built.",
+    ),
+    table("Tested", ["Path", "Tests", "Last run", "Rows are"], lines),
+  ];
+}
+
+const refusable = (endpoints: CatalogueBody["endpoints"]): Child =>
+  endpoints.some(({ require_fresh }) => require_fresh === true) &&
+  el(
+    "span",
+    " Where an endpoint has it, ",
+    code("?require_fresh=true"),
+    " gives a 503 in place of rows that are older.",
+  );
 
 /** How old rows may be, where that is promised. */
 function promises(promised: CatalogueBody["endpoints"]): readonly Child[] {
@@ -54,6 +93,7 @@ function promises(promised: CatalogueBody["endpoints"]): readonly Child[] {
       " once they are older, and until when: ",
       code('ok;due="2026-11-30T05:00:00.000Z"'),
       ".",
+      refusable(promised),
     ),
     table("Promised", ["Path", "Rows are fresh", "Next build by"], lines),
   ];

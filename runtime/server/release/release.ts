@@ -71,16 +71,21 @@ function readersOf(endpoints: readonly LoadedEndpoint[]): LoadedRelease["readers
 function nodesIn(
   { lineage }: Release["documentation"],
   served: LoadedRelease["served"],
-): Pick<LoadedRelease, "upstreamNodes" | "rowNodes"> {
-  const { upstreamNodes = {}, rowNodes = {} } = lineageIn(lineage);
-  const byServedPaths = (byPath: Readonly<Record<string, readonly string[]>>) =>
+): Pick<LoadedRelease, "upstreamNodes" | "rowNodes" | "tests"> {
+  const { upstreamNodes = {}, rowNodes = {}, tests = {} } = lineageIn(lineage);
+  const byServedPaths = <T>(byPath: Readonly<Record<string, T>>, idsOf: (value: T) => readonly string[]) =>
     new Map(
       [...served].flatMap(([path, { spec }]) => {
-        const nodes = ownValue(byPath, spec.path);
-        return nodes === undefined ? [] : [[path, nodes] as const];
+        const value = ownValue(byPath, spec.path);
+        return value === undefined ? [] : [[path, idsOf(value)] as const];
       }),
     );
-  return { upstreamNodes: byServedPaths(upstreamNodes), rowNodes: byServedPaths(rowNodes) };
+  const ids = (list: readonly string[]) => list;
+  return {
+    upstreamNodes: byServedPaths(upstreamNodes, ids),
+    rowNodes: byServedPaths(rowNodes, ids),
+    tests: byServedPaths(tests, Object.keys),
+  };
 }
 
 /** @throws when two modules serve a path: one of the two would be lost, with its tier */

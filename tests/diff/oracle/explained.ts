@@ -1,5 +1,6 @@
 const NEW_ENDPOINT = "A new endpoint is published on purpose; at tier0 over private data it is exposing.";
 const PROMISE = "The answers are the same; what falls is the promise how old their rows are at most.";
+const ON_FAILED_TESTS = "The answers are the same while no test of dbt has failed.";
 const MOVED = "The old path answers as before; its headers name the new one.";
 const OTHER_RELATION =
   "Whether another relation has the same rows is not in the manifest: a renamed model or a moved schema has.";
@@ -58,6 +59,8 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   "a model with a private column is published at tier3 →": NEW_ENDPOINT,
   "the model is no longer published ←": NEW_ENDPOINT,
   "the rows are promised to be fresh ←": PROMISE,
+  "rows are refused while a test fails →": ON_FAILED_TESTS,
+  "rows are refused while a test fails ←": ON_FAILED_TESTS,
   "the rows may be older →": PROMISE,
   "the rows are promised for a later time of day →": PROMISE,
   "the rows are promised in another zone →": PROMISE,

@@ -73,10 +73,13 @@ function expressionsOf({ filter, filters = [] }: Endpoint): readonly Fields[] {
   return filters.map(({ column }) => ({ filter: `${column} eq null or ${column} ne null` }));
 }
 
-/** A choice of columns, where callers may choose: those that tell rows apart. */
-function choicesOf({ fields, columns }: Endpoint): readonly Fields[] {
+/** A choice of columns, where callers may choose: those that tell rows apart; and of old rows, where they may refuse them. */
+function choicesOf({ fields, columns, requireFresh }: Endpoint): readonly Fields[] {
   const names = columns.map(({ name }) => name).filter((name) => ["id", "day"].includes(name));
-  return fields === true && names.length > 0 ? [{ fields: names.join(",") }] : [];
+  return [
+    ...(fields === true && names.length > 0 ? [{ fields: names.join(",") }] : []),
+    ...(requireFresh === true ? [{ require_fresh: "false" }] : []),
+  ];
 }
 
 /** Whether a request asks for groups or totals. */

@@ -1,0 +1,47 @@
+import type { BuildRecords, RelationLoad, TestRun } from "./data-versions.js";
+
+/** What the last results of a model's dbt tests say of its rows (runtime/docs/freshness.md). */
+export interface DataQuality {
+  /** `unknown`: a test has not run since the rows were built, and none has failed. */
+  readonly state: "passed" | "failed" | "unknown";
+  /** Tests whose last result is `fail` or `error`. */
+  readonly failed: number;
+}
+
+/**
+ * The quality of the rows at a path; null without tests. `nodes`: those whose builds change the rows. A warning is no failure, and a
+ * failed test counts until it passes.
+ */
+export function qualityOf(
+  records: BuildRecords,
+  path: string,
+  tests: readonly string[],
+  nodes: readonly string[],
+): DataQuality | null {
+  if (tests.length === 0) return null;
+  const loads = records.loadsAt(path);
+  // The tests are of other rows than the copy has.
+  if (loads !== undefined && !loads.every((load) => holdsLastBuild(load, records)))
+    return { state: "unknown", failed: 0 };
+  const runs = tests.map((test) => records.tests.get(test));
+  const failed = runs.filter(hasFailed).length;
+  if (failed > 0) return { state: "failed", failed };
+  const builtAt = Math.max(...nodes.map((node) => records.builds.get(node)?.completedAt ?? -Infinity));
+  const isPassed = runs.every((run) => run !== undefined && isOfRows(run, builtAt));
+  return { state: isPassed ? "passed" : "unknown", failed: 0 };
+}
+
+export function hasFailed(run: TestRun | undefined): boolean {
+  return run?.status === "fail" || run?.status === "error";
+}
+
+function isOfRows({ status, skippedAt, completedAt }: TestRun, builtAt: number): boolean {
+  return status !== "skipped" && skippedAt === undefined && completedAt >= builtAt;
+}
+
+function holdsLastBuild(load: RelationLoad | null, { builds }: BuildRecords): boolean {
+  const times = Object.entries(load?.builds ?? {});
+  return (
+    times.length > 0 && times.every(([node, time]) => builds.get(node)?.completedAt === Date.parse(time))
+  );
+}
