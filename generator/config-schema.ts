@@ -105,6 +105,11 @@ export const CONFIG_SCHEMA = {
         "dbt's run_results.json, from which a server reads build times: a file or an address.",
         name,
       ),
+      sources: described(
+        "dbt's sources.json, from which a server reads how old the rows of sources are: a file or an address.",
+        name,
+      ),
+      freshness: described("dbt's freshness.json, which has models too: a file or an address.", name),
       out: described("The generated folder. Default: generated.", name),
       title: described("Title of the API.", name),
       description: described("What the API is, in one or two sentences: on its pages and in OpenAPI.", name),

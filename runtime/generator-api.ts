@@ -44,6 +44,7 @@ export {
 export {
   BuildRecords,
   type BuildsAtLoad,
+  type FreshnessCheck,
   type NodeBuild,
   type RelationLoad,
   type TestRun,

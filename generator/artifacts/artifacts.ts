@@ -37,6 +37,8 @@ export interface ArtifactTexts {
 export const CATALOG_WRITER = "`dbt docs generate`, or `dbt compile --write-catalog` of dbt 2,";
 
 export const RUN_RESULTS_WRITER = "`dbt build`";
+export const SOURCES_WRITER = "`dbt source freshness`";
+export const FRESHNESS_WRITER = "`dbt freshness` of dbt 2";
 
 /** What a poll of dbt's files gave; `hash` is that of all of them. */
 type ArtifactPoll =
@@ -181,7 +183,13 @@ export class PolledArtifacts {
   }
 }
 
-const WRITERS = { manifest: undefined, catalog: CATALOG_WRITER, runResults: RUN_RESULTS_WRITER } as const;
+const WRITERS: Readonly<Record<ArtifactKind, string | undefined>> = {
+  manifest: undefined,
+  catalog: CATALOG_WRITER,
+  runResults: RUN_RESULTS_WRITER,
+  sources: SOURCES_WRITER,
+  freshness: FRESHNESS_WRITER,
+};
 
 function versionOf(result: Extract<PollResult, { kind: "text" | "missing" }>): Version {
   if (result.kind === "missing") return null;

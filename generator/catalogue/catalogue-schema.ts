@@ -116,7 +116,10 @@ const endpoint: Schema<CatalogueEntry> = record(
     aggregate: AGGREGATE_SCHEMA,
     rows: record({ column: text, equals: oneOf(["org"]) }),
     changes: oneOf(["on_build"]),
-    freshness: record({}, { within: wholeNumber(1), by: text }),
+    freshness: record(
+      {},
+      { within: wholeNumber(1), by: text, warnAfter: wholeNumber(1), errorAfter: wholeNumber(1) },
+    ),
     requireFresh: yes,
     onFailedTest: oneOf(["refuse"]),
     publicAge: record({ maxAge: wholeNumber(0), staleWhileRevalidate: wholeNumber(0) }),

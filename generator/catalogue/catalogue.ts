@@ -102,6 +102,8 @@ export interface Lineage {
   readonly upstreamNodes: ReadonlyMap<string, readonly string[]>;
   /** By path of an endpoint that promises how old its rows are: the nodes that hold them. */
   readonly rowNodes?: ReadonlyMap<string, readonly string[]>;
+  /** By the same paths: the nodes above whose freshness dbt checks. */
+  readonly checkedNodes?: ReadonlyMap<string, readonly string[]>;
   /** By path of the endpoint: the tests of its model (`unique_id`, sorted), each with its column, or null. */
   readonly tests?: ReadonlyMap<string, Readonly<Record<string, string | null>>>;
 }

@@ -149,7 +149,7 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
   const requiredTier = tier ?? context.defaultTier;
   const { max_age: ownAge = context.publicAge } = settings.routewright;
   // A folder may set it: it counts where every caller gets the same rows.
-  const freshness = freshnessOf(within, by);
+  const freshness = freshnessOf(within, by) ?? model.loadBounds;
   const publicAge = requiredTier === "tier0" && rows === undefined ? ownAge : null;
   const { aggregate } = settings.routewright;
   const words = synonymsOf(model, settings);

@@ -1,5 +1,6 @@
 import { type Graph, type GraphNode, isEphemeral, showsOnlyHash } from "../manifest/graph.js";
 import { type JsonObject, objectOr, textsOf } from "../manifest/json.js";
+import { loadBoundsOf } from "../manifest/node-meta.js";
 import { parseJson } from "../manifest/manifest.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { knownColumns, type Model } from "../manifest/model.js";
@@ -25,6 +26,7 @@ export function lineageOf(entries: readonly CatalogueEntry[], manifest: Manifest
     nodes: new Map([...nodes].sort(([a], [b]) => byText(a, b))),
     upstreamNodes,
     rowNodes: rowNodesByPath(entries, manifest),
+    checkedNodes: checkedNodesByPath(entries, manifest),
     tests: testsByPath(entries, manifest),
   };
 }
@@ -35,22 +37,23 @@ const MARKER = "Routewright. Do not edit: change the dbt project, run `routewrig
  * `lineage.json`, one line per node. A separate file: refactoring an upstream model changes this file only, not
  * `catalogue.json` or a module.
  */
-export function lineageText({ nodes, upstreamNodes, rowNodes, tests }: Lineage): string {
+export function lineageText({ nodes, upstreamNodes, rowNodes, checkedNodes, tests }: Lineage): string {
   const part = (name: string, members: ReadonlyMap<string, unknown> = new Map()): string =>
     members.size === 0 ? "" : `  "${name}": ${linesOf(members)},\n`;
-  return `{\n  "x-generated-by": ${JSON.stringify(MARKER)},\n  "schemaVersion": 1,\n  "upstreamNodes": ${linesOf(upstreamNodes)},\n${part("rowNodes", rowNodes)}${part("tests", tests)}  "nodes": ${linesOf(nodes)}\n}\n`;
+  return `{\n  "x-generated-by": ${JSON.stringify(MARKER)},\n  "schemaVersion": 1,\n  "upstreamNodes": ${linesOf(upstreamNodes)},\n${part("rowNodes", rowNodes)}${part("checkedNodes", checkedNodes)}${part("tests", tests)}  "nodes": ${linesOf(nodes)}\n}\n`;
 }
 
 /** Reads a `lineage.json`. A damaged file counts as empty. */
 export function readLineage(text: string): Lineage {
   const json = parseJson(text, "lineage.json");
-  const { nodes, upstreamNodes, rowNodes, tests } = objectOr(json.ok ? json.value : null);
+  const { nodes, upstreamNodes, rowNodes, checkedNodes, tests } = objectOr(json.ok ? json.value : null);
   const idsByPath = (value: unknown): ReadonlyMap<string, readonly string[]> =>
     new Map(Object.entries(objectOr(value)).map(([path, ids]) => [path, textsOf(ids)]));
   return {
     nodes: new Map(Object.entries(objectOr(nodes)).map(([id, node]) => [id, lineageNode(objectOr(node))])),
     upstreamNodes: idsByPath(upstreamNodes),
     rowNodes: idsByPath(rowNodes),
+    checkedNodes: idsByPath(checkedNodes),
     tests: new Map(
       Object.entries(objectOr(tests)).map(([path, own]) => [
         path,
@@ -203,7 +206,36 @@ function rowNodesByPath(
   };
   const promising = entries.filter(({ freshness }) => freshness !== undefined);
   return new Map(
-    promising.map((entry) => [entry.path, upstreamNodesOf(readBy(entry, manifest), graph).filter(holdsRows)]),
+    promising.map((entry) => [
+      entry.path,
+      isOfLoads(entry) ? [entry.uniqueId] : upstreamNodesOf(readBy(entry, manifest), graph).filter(holdsRows),
+    ]),
+  );
+}
+
+/** Whether the promise is that of dbt's own check of the model. */
+function isOfLoads({ freshness }: CatalogueEntry): boolean {
+  return freshness?.warnAfter !== undefined || freshness?.errorAfter !== undefined;
+}
+
+/** Of each endpoint that promises how old its rows are: all nodes above that dbt checks, and the model where its own promise is another. */
+function checkedNodesByPath(
+  entries: readonly CatalogueEntry[],
+  manifest: Manifest,
+): NonNullable<Lineage["checkedNodes"]> {
+  const { graph } = manifest;
+  const promising = entries.filter(({ freshness }) => freshness !== undefined);
+  const checkedBy = (entry: CatalogueEntry): readonly string[] => {
+    const own = readBy(entry, manifest);
+    const reached = new Set(own);
+    for (const id of reached) for (const parent of graph.get(id)?.parents ?? []) reached.add(parent);
+    for (const id of own) reached.delete(id);
+    return [...reached].filter((id) => loadBoundsOf(graph.get(id)?.json ?? {}) !== null).sort();
+  };
+  return new Map(
+    promising
+      .map((entry) => [entry.path, checkedBy(entry)] as const)
+      .filter(([, checked]) => checked.length > 0),
   );
 }
 

@@ -83,7 +83,10 @@ function compareFreshness(
 ): readonly Difference[] {
   const [before, after] = [base, head].map((each) => each && freshnessText(each));
   if (before === after) return [];
-  const isLooser = (base?.within ?? Infinity) < (head?.within ?? Infinity) || isLater(base?.by, head?.by);
+  const isLonger = (bound: "within" | "warnAfter" | "errorAfter"): boolean =>
+    (base?.[bound] ?? Infinity) < (head?.[bound] ?? Infinity);
+  const isLooser =
+    isLonger("within") || isLonger("warnAfter") || isLonger("errorAfter") || isLater(base?.by, head?.by);
   return [{ kind: isLooser ? "freshness-loosened" : "freshness-tightened", before, after }];
 }
 

@@ -1,6 +1,7 @@
+import type { Freshness } from "@routewright/runtime/model";
 import { columnsOf, type ModelColumn } from "./model-columns.js";
 import { type JsonObject, objectOr, textOr, textsOf } from "./json.js";
-import { apiOf, isPrivate, ownerOf, routewrightOf } from "./node-meta.js";
+import { apiOf, isPrivate, loadBoundsOf, ownerOf, routewrightOf } from "./node-meta.js";
 import { relationOf } from "./relation-name.js";
 import { columnTestsOf, type ModelContext, provenKeysOf } from "./tests.js";
 
@@ -38,6 +39,8 @@ export interface Model {
   readonly routewright: JsonObject;
   /** dbt's `deprecation_date`, when the model may be removed: an RFC 3339 timestamp in UTC, or null. */
   readonly deprecationDate: string | null;
+  /** dbt's bounds of the age of its rows: dbt 2 checks models as it does sources. */
+  readonly loadBounds: Pick<Freshness, "warnAfter" | "errorAfter"> | null;
   /** `unique_id` of the latest version of the model; null for the latest version itself and for a model without versions. */
   readonly successor: string | null;
   /** `meta.api` as written and its path in the node; null for a legacy model. */
@@ -71,6 +74,7 @@ export function modelOf(uniqueId: string, node: JsonObject, context: ModelContex
     schema,
     alias,
     deprecationDate: timestampOf(node["deprecation_date"]),
+    loadBounds: loadBoundsOf(node),
     successor: successorOf(uniqueId, node),
     columns,
     undeclared: [],

@@ -1,4 +1,4 @@
-import { type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
+import { type Freshness, type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
 import { isDeepStrictEqual } from "node:util";
 import { type JsonObject, member, objectOr, textOr, textsOf, withoutNulls } from "./json.js";
 
@@ -157,4 +157,21 @@ export function isNegative(mark: unknown): boolean {
   if (Array.isArray(mark)) return mark.every(isNegative);
   if (typeof mark === "string") return NEGATIVE.has(mark.trim().toLowerCase());
   return mark === null || mark === false || mark === 0;
+}
+
+/** dbt's bounds of a node's age (`freshness`, in `config` since dbt 1.9), in seconds; null where there are none. */
+export function loadBoundsOf(node: JsonObject): Pick<Freshness, "warnAfter" | "errorAfter"> | null {
+  const { warn_after, error_after } = objectOr(objectOr(node["config"])["freshness"] ?? node["freshness"]);
+  const [warnAfter, errorAfter] = [secondsOf(warn_after), secondsOf(error_after)];
+  if (warnAfter === null && errorAfter === null) return null;
+  return { ...(warnAfter !== null && { warnAfter }), ...(errorAfter !== null && { errorAfter }) };
+}
+
+const SECONDS: Readonly<Record<string, number | undefined>> = { minute: 60, hour: 3600, day: 86_400 };
+
+/** Seconds of `{count: 12, period: hour}`; null where it says none. */
+export function secondsOf(bound: unknown): number | null {
+  const { count, period } = objectOr(bound);
+  const unit = SECONDS[textOr(period, "")];
+  return typeof count === "number" && count > 0 && unit !== undefined ? count * unit : null;
 }

@@ -145,7 +145,7 @@ function completedAt(result: JsonObject, generatedAt: number): number {
 }
 
 /** dbt writes times in UTC, with microseconds; older versions with a space, or without the `Z`. */
-function timestampOf(value: unknown): number | null {
+export function timestampOf(value: unknown): number | null {
   const [, date, time, zone = "Z"] =
     /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)(Z|[+-]\d\d:\d\d)?$/.exec(textOr(value, "")) ?? [];
   const instant = Date.parse(`${String(date)}T${String(time)}${zone}`);

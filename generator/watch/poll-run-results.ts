@@ -1,16 +1,49 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { BuildRecords, type NodeBuild, type TestRun } from "@routewright/runtime/server";
+import type { Outcome } from "@routewright/runtime/model";
+import { BuildRecords, type FreshnessCheck, type NodeBuild, type TestRun } from "@routewright/runtime/server";
+import { parseFreshnessResults } from "../manifest/freshness-results.js";
 import { noBuild, parseRunResults } from "../manifest/run-results.js";
-import { RUN_RESULTS_WRITER } from "../artifacts/artifacts.js";
+import { FRESHNESS_WRITER, RUN_RESULTS_WRITER, SOURCES_WRITER } from "../artifacts/artifacts.js";
 import { PolledSource } from "../artifacts/polled-source.js";
 import { isAddress } from "../artifacts/source.js";
 import type { ArtifactAccess } from "../artifacts/store.js";
 import { type Polling, startPolling } from "./poll.js";
 
+/** One of dbt's files of results: what writes it, how it is read, and why the results so far tell nothing. */
+interface ResultsFile {
+  readonly writer: string;
+  readonly parse: (text: string, location: string) => Outcome<Results & { readonly command: string | null }>;
+  readonly problemOf: (known: Results, command: string | null, location: string) => string | null;
+}
+
+const ofChecks = (writer: string): ResultsFile => ({
+  writer,
+  parse: (text, location) => {
+    const checks = parseFreshnessResults(text, location);
+    return checks.ok ? { ...checks, value: { ...NOTHING, checks: checks.value, command: null } } : checks;
+  },
+  problemOf: () => null,
+});
+
+export const RESULTS_FILES = {
+  runResults: {
+    writer: RUN_RESULTS_WRITER,
+    parse: (text, location) => {
+      const results = parseRunResults(text, location);
+      return results.ok ? { ...results, value: { ...results.value, checks: [] } } : results;
+    },
+    problemOf: ({ builds }, command, location) => noBuild({ builds, command }, location),
+  },
+  sources: ofChecks(SOURCES_WRITER),
+  freshness: ofChecks(FRESHNESS_WRITER),
+} as const satisfies Readonly<Record<string, ResultsFile>>;
+
 interface RunResultsOptions {
-  /** File or address of dbt's `run_results.json`. */
+  /** What the file is; a `run_results.json` by default. */
+  readonly file?: ResultsFile;
+  /** File or address of it. */
   readonly source: string;
   /** It may be absent, for as long as it takes. */
   readonly isOptional?: boolean;
@@ -25,7 +58,11 @@ interface RunResultsOptions {
 }
 
 /** Receives the new results of an invocation, which may be of a part of the project: earlier ones of other nodes hold. */
-type OnBuilds = (builds: readonly NodeBuild[], tests: readonly TestRun[]) => void;
+type OnBuilds = (
+  builds: readonly NodeBuild[],
+  tests: readonly TestRun[],
+  checks: readonly FreshnessCheck[],
+) => void;
 
 /** A `run_results.json` that is polled. */
 export interface RunResults {
@@ -46,8 +83,8 @@ export async function openRunResults(options: RunResultsOptions): Promise<RunRes
   const first = isAddress(source) ? NOTHING : await reader.poll();
   return {
     follow(onBuilds) {
-      const report = ({ builds, tests }: Results): void => {
-        if (builds.length + tests.length > 0) onBuilds(builds, tests);
+      const report = ({ builds, tests, checks }: Results): void => {
+        if (builds.length + tests.length + checks.length > 0) onBuilds(builds, tests, checks);
       };
       report(first);
       return startPolling({
@@ -62,12 +99,14 @@ export async function openRunResults(options: RunResultsOptions): Promise<RunRes
 interface Results {
   readonly builds: readonly NodeBuild[];
   readonly tests: readonly TestRun[];
+  readonly checks: readonly FreshnessCheck[];
 }
 
-const NOTHING: Results = { builds: [], tests: [] };
+const NOTHING: Results = { builds: [], tests: [], checks: [] };
 
 class ResultsReader {
   readonly #options: RunResultsOptions;
+  readonly #file: ResultsFile;
   readonly #source: PolledSource;
   readonly #store: BuildStore;
   /** Results of earlier runs of the server, until the first poll reports them. */
@@ -77,7 +116,8 @@ class ResultsReader {
 
   constructor(options: RunResultsOptions) {
     this.#options = options;
-    this.#source = new PolledSource(options.source, RUN_RESULTS_WRITER, options.access);
+    this.#file = options.file ?? RESULTS_FILES.runResults;
+    this.#source = new PolledSource(options.source, this.#file.writer, options.access);
     this.#store = new BuildStore(options.storeFile, options.source);
     this.#stored = this.#store.results;
   }
@@ -91,14 +131,17 @@ class ResultsReader {
       this.#report(null);
       return this.#takeStored();
     }
-    const reading = parseRunResults(polled.text, polled.location);
+    const reading = this.#file.parse(polled.text, polled.location);
     if (!reading.ok) return this.#report(reading.problems.join(" "));
     this.#record(polled.hash, reading.value);
     // Reported only while no build is known: later a file may come from `dbt test`, or from a failed run.
-    const { builds: known } = this.#store.results;
-    this.#report(noBuild({ builds: known, command: reading.value.command }, polled.location));
-    const { builds, tests } = this.#takeStored();
-    return { builds: [...builds, ...reading.value.builds], tests: [...tests, ...reading.value.tests] };
+    this.#report(this.#file.problemOf(this.#store.results, reading.value.command, polled.location));
+    const { builds, tests, checks } = this.#takeStored();
+    return {
+      builds: [...builds, ...reading.value.builds],
+      tests: [...tests, ...reading.value.tests],
+      checks: [...checks, ...reading.value.checks],
+    };
   }
 
   #takeStored(): Results {
@@ -142,13 +185,14 @@ class BuildStore {
     this.#file = file;
     // Hashed, as an address may contain a password.
     this.#source = createHash("sha256").update(source).digest("hex");
-    const { hash, builds, tests } = read(file, this.#source);
+    const { hash, builds, tests, checks } = read(file, this.#source);
     this.hash = hash;
-    this.#builds.record(builds, tests);
+    this.#builds.record(builds, tests, checks);
   }
 
   get results(): Results {
-    return { builds: [...this.#builds.builds.values()], tests: [...this.#builds.tests.values()] };
+    const { builds, tests, checks } = this.#builds;
+    return { builds: [...builds.values()], tests: [...tests.values()], checks: [...checks.values()] };
   }
 
   /**
@@ -156,9 +200,9 @@ class BuildStore {
    *
    * @throws when the file cannot be written
    */
-  record(hash: string, { builds, tests }: Results): void {
+  record(hash: string, { builds, tests, checks }: Results): void {
     this.hash = hash;
-    this.#builds.record(builds, tests);
+    this.#builds.record(builds, tests, checks);
     mkdirSync(dirname(this.#file), { recursive: true });
     const temporary = `${this.#file}.${String(process.pid)}`;
     writeFileSync(temporary, JSON.stringify({ source: this.#source, hash, ...this.results }));
@@ -168,15 +212,20 @@ class BuildStore {
 
 type StoredResults = Results & { readonly hash: string | null };
 
+/** Files of earlier versions have no checks. */
+type StoredByAnyVersion = Omit<StoredResults, "checks"> & Partial<Pick<StoredResults, "checks">>;
+
 /** A missing, damaged or older file counts as empty. */
 function read(file: string, source: string): StoredResults {
   try {
-    const stored = JSON.parse(readFileSync(file, "utf8")) as StoredResults & { readonly source: unknown };
-    const { hash, builds, tests } = stored;
-    if (stored.source === source && Array.isArray(builds) && Array.isArray(tests))
-      return { hash, builds, tests };
+    const stored = JSON.parse(readFileSync(file, "utf8")) as StoredByAnyVersion & {
+      readonly source: unknown;
+    };
+    const { hash, builds, tests, checks = [] } = stored;
+    if (stored.source === source && [builds, tests, checks].every(Array.isArray))
+      return { hash, builds, tests, checks };
   } catch {
     // Said above.
   }
-  return { hash: null, builds: [], tests: [] };
+  return { hash: null, ...NOTHING };
 }

@@ -6,7 +6,6 @@ import { type Caller, mayCall } from "../core/model/caller.js";
 import { allows, type Tier, TIERS } from "../core/model/tier.js";
 import { type LineageNodes, lineageIn } from "../core/model/lineage-file.js";
 import { endpointTitle } from "../core/model/endpoint-title.js";
-import { dueOf, freshnessText } from "../core/model/freshness.js";
 import { ownValue } from "../core/model/own-value.js";
 import { rowOf } from "../core/response/read-rows.js";
 import { qualityOf } from "../core/warehouse/data-quality.js";
@@ -20,7 +19,7 @@ import type {
   CatalogueScope,
   UpstreamNode,
 } from "./catalogue-body.js";
-import { testsOf, withTests } from "./test-summaries.js";
+import { freshnessOf, testsOf, withTests } from "./summaries.js";
 
 /** The part of `catalogue.json` that is read; the endpoint itself comes from the active release. */
 interface EndpointRecord {
@@ -80,7 +79,14 @@ export function catalogueFor(
     readonly categories?: Readonly<Record<string, string>>;
   };
   const records = new Map(file.endpoints?.map((record) => [record.path, record]));
-  const { nodes: lineage = {}, upstreamNodes = {}, rowNodes = {}, tests = {} } = lineageIn(source.lineage);
+  const {
+    nodes: lineage = {},
+    upstreamNodes = {},
+    rowNodes = {},
+    tests = {},
+    checkedNodes = {},
+  } = lineageIn(source.lineage);
+  const seesLineage = source.lineageTier !== null && allows(tier, source.lineageTier);
   const all = [...source.endpoints];
   const visible = source.scope === "public" ? all : all.filter(isCallable);
   const endpoints = visible.map((endpoint) => {
@@ -93,7 +99,10 @@ export function catalogueFor(
     const tested = ownValue(tests, path) ?? {};
     const quality = qualityOf(source.results, path, Object.keys(tested), nodes);
     const row = source.exampleAt(endpoint.path);
-    const freshness = freshnessOf(endpoint, source.results, ownValue(rowNodes, endpoint.path) ?? []);
+    const freshness = freshnessOf(endpoint, source.results, seesLineage, {
+      rowNodes: ownValue(rowNodes, path) ?? [],
+      checkedNodes: ownValue(checkedNodes, path) ?? [],
+    });
     const described = endpointOf(endpoint, record, lineage, source.results, row);
     return {
       ...described,
@@ -103,7 +112,6 @@ export function catalogueFor(
       columns: withTests(described.columns, tested, source.results),
     };
   });
-  const seesLineage = source.lineageTier !== null && allows(tier, source.lineageTier);
   const models = endpoints.filter(({ callable }) => callable).map(({ node }) => node);
   return {
     title: source.title,
@@ -116,25 +124,6 @@ export function catalogueFor(
     endpoints,
     locked: lockedCounts(all, tier),
     lineage: seesLineage ? withAncestors(models, lineage, source.results) : null,
-  };
-}
-
-/** What the team promises of the age of rows, and until when those of now keep it. */
-function freshnessOf(
-  { path, freshness }: Endpoint,
-  results: BuildRecords,
-  nodes: readonly string[],
-): Pick<CatalogueEndpoint, "freshness"> {
-  if (freshness === undefined) return {};
-  const builtAt = results.oldestRows(path, nodes);
-  const { within, by } = freshness;
-  return {
-    freshness: {
-      promise: freshnessText(freshness),
-      ...(within !== undefined && { within_seconds: within }),
-      ...(by !== undefined && { by }),
-      due: builtAt === null ? null : new Date(dueOf(freshness, builtAt)).toISOString(),
-    },
   };
 }
 

@@ -234,6 +234,7 @@ function serviceOf(
     failingEndpoints: () => failing.among(active.current.endpoints),
     staleCopies: () => builds.staleCopies,
     lateEndpoints: () => dueTimes.late(),
+    lateNodes: () => dueTimes.lateNodes(),
     metrics: { contentType: registry.contentType, text, recentText: recentText(text) },
     metricsPublic: environment.metricsPublic,
     origins: environment,

@@ -4,7 +4,12 @@ import { type Changelog, CHANGELOG_FILE, NO_CHANGELOG, parseChangelog } from "..
 import type { RunInSession } from "../postgres/single-session.js";
 import type { EmbeddedPostgres } from "../postgres/embedded/embedded-postgres.js";
 import { type DataService, startDataService } from "./data-service.js";
-import { BuildRecords, type NodeBuild, type TestRun } from "../core/warehouse/data-versions.js";
+import {
+  BuildRecords,
+  type FreshnessCheck,
+  type NodeBuild,
+  type TestRun,
+} from "../core/warehouse/data-versions.js";
 import type { Assignment, MetricsSnapshot, PrimaryFunctions } from "./operations/workers/messages.js";
 import { keepsManifest, loadRelease, type Release, readGeneratedRelease } from "./release/release.js";
 import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
@@ -30,7 +35,12 @@ export { loadMetrics } from "../core/warehouse/load-metrics.js";
 export { hashOf, Keyring } from "../core/request/keyring.js";
 export { createLogger, flushLog } from "../core/http/logger.js";
 export type { RunningServer } from "../core/http/listen.js";
-export { type NodeBuild, BuildRecords, type TestRun } from "../core/warehouse/data-versions.js";
+export {
+  type FreshnessCheck,
+  type NodeBuild,
+  BuildRecords,
+  type TestRun,
+} from "../core/warehouse/data-versions.js";
 export type { RenderResult, ManifestRenderer } from "./release/refresh.js";
 export type { HeldBackEndpoint } from "../core/handler/loaded-release.js";
 export {
@@ -93,7 +103,7 @@ interface ServiceOptions {
    */
   readonly onRowsChanged?: (endpoints: readonly Endpoint[]) => void;
   /** In a worker process: what it starts with, and what it asks of the primary. */
-  readonly cluster?: Pick<Assignment, "release" | "builds" | "tests"> &
+  readonly cluster?: Pick<Assignment, "release" | "builds" | "tests" | "checks"> &
     Pick<PrimaryFunctions, "share" | "refresh" | "metricsText">;
 }
 
@@ -109,7 +119,11 @@ export interface RunningService extends RunningServer {
    */
   reload(): Promise<void>;
   /** Records what dbt has built: responses of the endpoints made from it get a new version. */
-  recordBuilds(builds: readonly NodeBuild[], tests?: readonly TestRun[]): void;
+  recordBuilds(
+    builds: readonly NodeBuild[],
+    tests?: readonly TestRun[],
+    checks?: readonly FreshnessCheck[],
+  ): void;
   /** Activates a release. Rejects when it does not load; the old one stays active. */
   activate(release: Release): Promise<RefreshResult>;
   metrics(): Promise<MetricsSnapshot>;
@@ -177,7 +191,7 @@ async function startDataApi(
   };
   const refresh = createRefresh(active, renderer, refreshLog, activateInAll);
   const builds = new BuildRecords();
-  builds.record(cluster?.builds ?? [], cluster?.tests ?? []);
+  builds.record(cluster?.builds ?? [], cluster?.tests ?? [], cluster?.checks ?? []);
   const service: DataService = await startDataService({
     environment,
     databaseUrl,
@@ -217,8 +231,8 @@ async function startDataApi(
     reload,
     activate: activateHere,
     metrics: () => service.metrics.registry.getMetricsAsJSON(),
-    recordBuilds: (list, tests) => {
-      builds.record(list, tests);
+    recordBuilds: (...results) => {
+      builds.record(...results);
       onRowsChanged?.(publicEndpoints(active.current));
     },
   };

@@ -59,6 +59,8 @@ describe("a config file", () => {
       catalog: null,
       columns: null,
       runResults: null,
+      sources: null,
+      freshness: null,
       schemas: {},
       engine: null,
       publish: [],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { dueOf, freshnessText } from "../../runtime/core/model/freshness.js";
+import { dueIn, lateAmong } from "../../runtime/core/warehouse/freshness-checks.js";
 import { BuildRecords } from "../../runtime/core/warehouse/data-versions.js";
 
 const due = (promise: { within?: number; by?: string }, built: string): string =>
@@ -63,6 +64,9 @@ describe("the bound of rows", () => {
     expect(freshnessText({ within: 5400 })).toBe("at most 90 minutes old");
     expect(freshnessText({ within: 604_800 })).toBe("at most 7 days old");
     expect(freshnessText({ within: 86_400 })).toBe("at most 24 hours old");
+    expect(freshnessText({ warnAfter: 43_200, errorAfter: 86_400 })).toBe(
+      "at most 24 hours after their last load, with a warning 12 hours after their last load",
+    );
   });
 });
 
@@ -124,5 +128,82 @@ it(`rows are as old as the oldest of their tables surely is, in ${String(SEQUENC
     const known = times.flatMap((time) => time ?? []);
     const expected = known.length < times.length ? null : Math.min(...known);
     expect([seed, records.oldestRows("/v1/x/y", behind)]).toEqual([seed, expected]);
+  }
+});
+
+/** What a run of `dbt freshness` said of a node. */
+interface Check {
+  readonly node: string;
+  readonly at: number;
+  readonly loaded: number;
+  readonly warn: number | null;
+  readonly error: number | null;
+}
+
+const SOURCES = ["s", "t"];
+
+function randomChecks(choose: (below: number) => number): readonly Check[] {
+  let at = 0;
+  return Array.from({ length: choose(9) }, () => {
+    at += choose(5) === 0 ? -1000 : 1000 * (1 + choose(5));
+    const bound = (): number | null => (choose(4) === 0 ? null : 1 + choose(20));
+    const node = ["a", ...SOURCES][choose(3)] ?? "a";
+    return { node, at, loaded: at - 1000 * choose(10), warn: bound(), error: bound() };
+  });
+}
+
+/** The last word on a node, of reports that come in any order; the first of two of one time. */
+function lastCheck(node: string, checks: readonly Check[]): Check | null {
+  let last: Check | null = null;
+  for (const check of checks) if (check.node === node && (last === null || check.at > last.at)) last = check;
+  return last;
+}
+
+/** What is said at a time of rows whose endpoint promises, by hand: as late as the latest of all that counts. */
+function stateAt(
+  now: number,
+  bounds: readonly (readonly [since: number | null, warn: number | null, error: number | null])[],
+): string {
+  if (bounds.some(([since]) => since === null)) return "unknown";
+  const isPast = ([since, , error]: (typeof bounds)[number]): boolean =>
+    error !== null && now > Number(since) + error * 1000;
+  const isNear = ([since, warn]: (typeof bounds)[number]): boolean =>
+    warn !== null && now > Number(since) + warn * 1000;
+  return bounds.some(isPast) ? "error" : bounds.some(isNear) ? "warn" : "ok";
+}
+
+it(`nothing is fresh while the rows, a source or a model above are late, in ${String(SEQUENCES)} random sequences of builds and checks`, () => {
+  for (let seed = 0; seed < SEQUENCES; seed++) {
+    const choose = chooser(seed + 1_000_000);
+    const runs = randomRuns(choose);
+    const checks = randomChecks(choose);
+    const records = new BuildRecords();
+    for (const [completedAt, run] of runs)
+      records.record(
+        Object.entries(run).map(([node, status]) => ({
+          ...{ node, completedAt },
+          ...(status === "failed" && { failed: true as const }),
+          ...(status === "reused" && { reused: true as const }),
+        })),
+      );
+    for (const { node, at, loaded, warn, error } of checks)
+      records.record([], [], [{ node, checkedAt: at, loadedAt: loaded, warnAfter: warn, errorAfter: error }]);
+    const above = SOURCES.slice(0, choose(3));
+    const isOfLoads = choose(2) === 0;
+    const [warn, error] = [1 + choose(10), 1 + choose(20)];
+    const freshness = isOfLoads ? { warnAfter: warn, errorAfter: error } : { within: error };
+    const since = isOfLoads ? (lastCheck("a", checks)?.loaded ?? null) : rowsOf("a", runs);
+    const found = above.flatMap((node) => lastCheck(node, checks) ?? []);
+    const bounds = [
+      [since, isOfLoads ? warn : null, error] as const,
+      ...found.map((check) => [check.loaded, check.warn, check.error] as const),
+    ];
+    const due = dueIn(records, freshness, { path: "/v1/x/y", rowNodes: ["a"], checkedNodes: above });
+    for (let now = 0; now < 40_000; now += 1500) {
+      const state = due === null ? "unknown" : now > due.due ? "error" : now > due.warnAt ? "warn" : "ok";
+      expect([seed, now, state]).toEqual([seed, now, stateAt(now, bounds)]);
+      const late = found.filter(({ loaded, error: bound }) => bound !== null && now > loaded + bound * 1000);
+      expect(lateAmong(records, above, now)).toEqual(late.map(({ node }) => node));
+    }
   }
 });

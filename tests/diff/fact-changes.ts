@@ -132,6 +132,13 @@ export const FACT_CHANGES: readonly Row[] = [
     routewright({ fresh_by: "06:00 Europe/Vienna" }),
   ),
   row(
+    "dbt calls rows an error later",
+    config({ freshness: { error_after: { count: 2, period: "day" } } }),
+    "freshness-loosened",
+    "freshness-tightened",
+    config({ freshness: { error_after: { count: 26, period: "hour" } } }),
+  ),
+  row(
     "the rows are promised in another zone",
     routewright({ fresh_by: "06:00 UTC" }),
     "freshness-loosened",

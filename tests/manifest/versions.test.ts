@@ -158,6 +158,7 @@ describe("a manifest of schema", () => {
           provenKeys: [],
           routewright: {},
           deprecationDate: null,
+          loadBounds: null,
           successor: null,
           api: { value: API, path: "$.config.meta.api" },
         },
@@ -173,6 +174,7 @@ describe("a manifest of schema", () => {
         ["snapshot.shop.past", { kind: "snapshot", ...MADE }],
       ]),
       tests: new Map([["model.shop.api_volume", ["test.shop.not_null_api_volume_day.1"]]]),
+      testedColumns: new Map([["test.shop.not_null_api_volume_day.1", "day"]]),
       adapter: "postgres",
       project: expect.toSatisfy((name: unknown) => name === null || typeof name === "string") as string,
       categories: new Map(),
@@ -296,6 +298,7 @@ describe("a model", () => {
       provenKeys: [],
       routewright: {},
       deprecationDate: null,
+      loadBounds: null,
       successor: null,
       api: null,
     });

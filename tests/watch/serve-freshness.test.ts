@@ -121,6 +121,111 @@ it("no public copy outlives the promise", async () => {
   await folder.stop();
 });
 
+/** dbt's bounds, as its manifests of models and sources have them. */
+const AFTER = {
+  warn_after: { count: 12, period: "hour" },
+  error_after: { count: 1, period: "day" },
+  filter: null,
+};
+
+/** A file of results, of so many hours since the last load of each node. */
+function checkResults(kind: "sources" | "freshness", nodes: Readonly<Record<string, number>>) {
+  return {
+    metadata: {
+      dbt_schema_version: `https://schemas.getdbt.com/dbt/${kind}/${kind === "sources" ? "v3" : "v0"}.json`,
+      generated_at: hoursAgo(0).toISOString(),
+    },
+    results: Object.entries(nodes).map(([unique_id, hours]) => ({
+      unique_id,
+      max_loaded_at: hoursAgo(hours).toISOString(),
+      snapshotted_at: hoursAgo(0).toISOString(),
+      status: hours > 24 ? "error" : hours > 12 ? "warn" : "pass",
+      criteria: AFTER,
+    })),
+  };
+}
+
+it("keeps dbt's own bounds of a model, and is late where a source is, which is named", async () => {
+  const folder = ownFolder();
+  const source = "source.test.raw.orders";
+  const json = manifestOf([
+    { ...model("one", "table", [], {}), routewright: { require_fresh: true } },
+    { ...model("two", "table", [], {}), parents: [source] },
+    { ...model("three", "table", [], {}), alias: "one", routewright: {} },
+  ]) as { nodes: Record<string, object>; sources?: object };
+  const one = json.nodes["model.test.one"];
+  json.nodes["model.test.one"] = {
+    ...one,
+    config: { ...(one as { config?: object }).config, freshness: AFTER, loaded_at_field: "n" },
+  };
+  // dbt 1.12: how seldom to build, which is no promise.
+  const three = json.nodes["model.test.three"];
+  json.nodes["model.test.three"] = {
+    ...three,
+    config: {
+      ...(three as { config?: object }).config,
+      freshness: { build_after: { count: 4, period: "hour", updates_on: "all" } },
+    },
+  };
+  json.sources = {
+    [source]: {
+      ...{ resource_type: "source", unique_id: source, name: "orders", schema, identifier: "orders" },
+      freshness: AFTER,
+    },
+  };
+  generateInto(join(folder, "generated"), json);
+  const files = ["run_results", "sources", "freshness"].map((name) => join(folder, `${name}.json`));
+  const [results = "", sources = "", freshness = ""] = files;
+  putJson(results, runResults({ one: 1, two: 1, three: 1 }));
+  const variables = {
+    DBT_RUN_RESULTS_PATH: "run_results.json",
+    DBT_SOURCES_PATH: "sources.json",
+    DBT_FRESHNESS_PATH: "freshness.json",
+  };
+  putJson(sources, checkResults("sources", { [source]: 1 }));
+  putJson(freshness, checkResults("freshness", {}));
+  const start = () =>
+    serve(folder, ["--only", "data"], { DATABASE_URL: databaseUrl, ...METRICS, ...variables });
+  const first = await start();
+  // Nobody knows how old its rows are: dbt has never looked.
+  expect(await stateOf(first, "one")).toBeNull();
+  expect(await lateIn(first)).toEqual(["/v1/flows/one"]);
+  expect(await stateOf(first, "two")).toEqual(["ok", 23]);
+  expect((await get(first, "/v1/flows/three")).headers.get("x-data-freshness")).toBeNull();
+  putJson(freshness, checkResults("freshness", { "model.test.one": 2, [source]: 1 }));
+  await expect.poll(() => stateOf(first, "one")).toEqual(["ok", 22]);
+  putJson(freshness, checkResults("freshness", { "model.test.one": 13 }));
+  await expect.poll(() => stateOf(first, "one")).toEqual(["warn", 11]);
+  expect((await get(first, "/v1/flows/one?require_fresh=true")).status).toBe(200);
+  putJson(freshness, checkResults("freshness", { "model.test.one": 25 }));
+  putJson(sources, checkResults("sources", { [source]: 30 }));
+  await expect.poll(() => stateOf(first, "one")).toEqual(["error", -1]);
+  await expect.poll(() => stateOf(first, "two")).toEqual(["error", -6]);
+  expect((await get(first, "/v1/flows/one?require_fresh=true")).status).toBe(503);
+  await first.stop();
+  // A later file has another part of the nodes: what was found of the others holds, over a restart too.
+  putJson(sources, checkResults("sources", { "source.test.raw.other": 1 }));
+  putJson(freshness, checkResults("freshness", {}));
+  const second = await start();
+  expect(await stateOf(second, "two")).toEqual(["error", -6]);
+  expect(await lateIn(second)).toEqual(["/v1/flows/one", "/v1/flows/two"]);
+  const health = (await (await get(second, "/health")).json()) as { late_nodes?: unknown };
+  expect(health.late_nodes).toEqual(["model.test.one", source]);
+  const key = { "x-api-key": KEYS.tier3 };
+  const response = await fetch(`${second.url}/v1/system/catalogue`, { headers: key });
+  const { endpoints } = (await response.json()) as {
+    endpoints: readonly { path: string; freshness?: object }[];
+  };
+  const shown = new Map(endpoints.map((each) => [each.path, each.freshness]));
+  expect(shown.get("/v1/flows/one")).toMatchObject({
+    promise: "at most 24 hours after their last load, with a warning 12 hours after their last load",
+    ...{ warn_after_seconds: 43_200, error_after_seconds: 86_400 },
+  });
+  expect(shown.get("/v1/flows/two")).toMatchObject({ late_nodes: [source] });
+  expect(shown.get("/v1/flows/three")).toBeUndefined();
+  await second.stop();
+});
+
 describe.skipIf(!needs("chromium"))("the explorer and the guide", () => {
   const browser = suiteBrowser();
 

@@ -28,6 +28,8 @@ export interface RoutewrightContext {
   readonly routewright: JsonObject;
   /** Null where `meta.api` has problems. */
   readonly api: ApiSettings | null;
+  /** Whether the model has bounds of dbt's own for the age of its rows. */
+  readonly hasLoadBounds: boolean;
   /** The endpoint's own path; null where the tags give none. */
   readonly path: string | null;
 }

@@ -72,8 +72,8 @@ export const requireFresh: Setting<boolean, true | undefined, RoutewrightContext
     reading(value ? requireFreshProblems(context) : [], () => value || undefined),
 };
 
-function requireFreshProblems({ routewright, api }: RoutewrightContext) {
-  const isPromised = (routewright["fresh_within"] ?? routewright["fresh_by"]) !== undefined;
+function requireFreshProblems({ routewright, hasLoadBounds, api }: RoutewrightContext) {
+  const isPromised = hasLoadBounds || (routewright["fresh_within"] ?? routewright["fresh_by"]) !== undefined;
   if (!isPromised)
     return invalid(REQUIRE_FRESH, "The model does not promise how old its rows may be.", WITHIN_HINT);
   if (api?.parameters.some(({ name }) => name === REQUIRE_FRESH) !== true) return [];

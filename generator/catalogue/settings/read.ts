@@ -28,7 +28,7 @@ interface SettingsReading {
 
 /** Reads the settings of a published model: those of `meta.api`, then those of `meta.routewright`. `path`: the endpoint's. */
 export function readSettingsOf(model: Model, path: string | null, hasOwnTypes: boolean): SettingsReading {
-  const { provenKeys, routewright, api: written } = model;
+  const { provenKeys, loadBounds, routewright, api: written } = model;
   const [columns, served] = [knownColumns(model), servedColumns(model)];
   const api = readMetaApi(written, { columns, hasFilters: hasFilters(model) });
   const apiSettings = api.problems.length > 0 ? null : api.values();
@@ -37,6 +37,7 @@ export function readSettingsOf(model: Model, path: string | null, hasOwnTypes: b
     served,
     hasOwnTypes,
     provenKeys,
+    hasLoadBounds: loadBounds !== null,
     routewright,
     api: apiSettings,
     path,

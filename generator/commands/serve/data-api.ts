@@ -11,7 +11,7 @@ import { isOfArtifacts } from "@routewright/runtime/model";
 import { readCatalogueIn } from "../../catalogue/catalogue-file.js";
 import { accessOf } from "../../artifacts/access.js";
 import { watchedLocations } from "../../artifacts/artifacts.js";
-import { openRunResults, type RunResults } from "../../watch/poll-run-results.js";
+import { openRunResults, RESULTS_FILES, type RunResults } from "../../watch/poll-run-results.js";
 import { type Polling, startPolling } from "../../watch/poll.js";
 import { workerRenderer } from "../../watch/worker-renderer.js";
 import { DATA_DIR } from "../command.js";
@@ -138,20 +138,48 @@ export function followManifest(
   return startPolling({ sources, intervalSeconds, poll }).stop;
 }
 
-/** dbt's run results; null where the environment names none. */
+/** Where the results of each of dbt's files are stored for the next start. */
+const STORE_FILES = {
+  runResults: "builds.json",
+  sources: "source-freshness.json",
+  freshness: "model-freshness.json",
+} as const;
+
+/** dbt's results of builds, tests and checks of freshness; null where the environment names none. */
 export async function runResultsOf(environment: Environment): Promise<RunResults | null> {
-  const { runResults: source, artifacts, refreshIntervalSeconds: intervalSeconds, logLevel } = environment;
+  const kinds = Object.keys(STORE_FILES) as (keyof typeof STORE_FILES)[];
+  const opened = await Promise.all(kinds.map((kind) => resultsOf(kind, environment)));
+  const files = opened.filter((file) => file !== null);
+  if (files.length === 0) return null;
+  return {
+    follow: (onBuilds) => {
+      const polled = files.map((file) => file.follow(onBuilds));
+      const all = async (act: (each: Polling) => Promise<void>): Promise<void> => {
+        await Promise.all(polled.map(act));
+      };
+      return { now: () => all(({ now }) => now()), stop: () => all(({ stop }) => stop()) };
+    },
+  };
+}
+
+async function resultsOf(
+  kind: keyof typeof STORE_FILES,
+  environment: Environment,
+): Promise<RunResults | null> {
+  const { artifacts, refreshIntervalSeconds: intervalSeconds, logLevel } = environment;
+  const source = environment[kind];
   if (source === null) return null;
   const log = createLogger(logLevel);
   const onProblem = (detail: string): void => log.warn({ detail }, "run results not read");
   const onSaveFailed = (detail: string): void => log.warn({ detail }, "builds not stored for the next start");
   return openRunResults({
+    file: RESULTS_FILES[kind],
     source,
-    isOptional: isOfArtifacts(source, artifacts, "runResults"),
+    isOptional: isOfArtifacts(source, artifacts, kind),
     access: accessOf(environment),
     intervalSeconds,
     onProblem,
-    storeFile: join(DATA_DIR, "builds.json"),
+    storeFile: join(DATA_DIR, STORE_FILES[kind]),
     onSaveFailed,
   });
 }

@@ -33,7 +33,7 @@ async function serveAlone(options: ServeOptions, environments: Environments): Pr
       const service = await withProgress("Starting", (progress) =>
         serveData({ ...options, progress }, environment),
       );
-      const results = runResults?.follow((builds, tests) => service.recordBuilds(builds, tests)) ?? null;
+      const results = runResults?.follow((...results) => service.recordBuilds(...results)) ?? null;
       if (results !== null) stops.push(results.stop);
       stops.push(followManifest(options, environment, service, results), () => service.stop());
       reload = () => service.reload();
@@ -126,7 +126,7 @@ export async function serveWithWorkers(
       embedded = await startEmbeddedPostgres({ dataDir: DATA_DIR });
     const runResults = hasData ? await runResultsOf(environment) : null;
     // Before the workers start: their first responses carry data versions.
-    const results = runResults?.follow((builds, tests) => cluster.recordBuilds(builds, tests)) ?? null;
+    const results = runResults?.follow((...results) => cluster.recordBuilds(...results)) ?? null;
     if (results !== null) stops.push(results.stop);
     const started = cluster.start().then(() => true);
     if (!(await Promise.race([started, stopped.then(() => false)]))) return { exit: EXIT.ok };

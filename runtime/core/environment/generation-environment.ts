@@ -30,6 +30,10 @@ export function generationOf(variables: Variables) {
     catalog: artifactOf(variables, "catalog", artifacts),
     /** Of dbt's `run_results.json`; null: build times are unknown. */
     runResults: artifactOf(variables, "runResults", artifacts),
+    /** Of dbt's `sources.json`: how old the rows of sources are. */
+    sources: artifactOf(variables, "sources", artifacts),
+    /** Of dbt's `freshness.json`, which has models too. */
+    freshness: artifactOf(variables, "freshness", artifacts),
     /** Header for http(s) addresses of dbt's files. */
     artifactsHeader: variables.parsed(
       "DBT_ARTIFACTS_HEADER",
@@ -68,6 +72,8 @@ const VARIABLE: Readonly<Record<ArtifactKind, string>> = {
   manifest: "DBT_MANIFEST",
   catalog: "DBT_CATALOG",
   runResults: "DBT_RUN_RESULTS",
+  sources: "DBT_SOURCES",
+  freshness: "DBT_FRESHNESS",
 };
 
 function artifactOf(variables: Variables, kind: ArtifactKind, artifacts: string | null): string | null {

@@ -142,10 +142,17 @@ export const CATALOGUE_SCHEMA = openRecord({
             openRecord(
               {
                 promise: described("As `by 06:00 Europe/Vienna, at most 26 hours old`.", text),
-                due: described("As in `X-Data-Freshness`; null: no build is known.", textOrNull),
+                due: described(
+                  "As in `X-Data-Freshness`; null: no build is known, or only a warning is promised.",
+                  textOrNull,
+                ),
               },
               {
                 within_seconds: integer,
+                warn_after_seconds: described("After the last load of rows.", integer),
+                error_after_seconds: described("After the last load of rows.", integer),
+                warn_at: described("From when on the rows are nearly too old.", textOrNull),
+                late_nodes: described("Sources and models above that are late, for who sees lineage.", texts),
                 by: described("The time of day by which they are of a build of that day.", text),
               },
             ),

@@ -14,6 +14,7 @@ import { WholeResults } from "../response/whole-results.js";
 import type { RequestRecord } from "./request-record.js";
 import type { Warehouse } from "../warehouse/warehouse.js";
 import type { DataQuality } from "../warehouse/data-quality.js";
+import type { Due } from "../warehouse/freshness-checks.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import { clientAddress, type ClientAddress } from "../http/headers.js";
 import { type PublicAddressOf, publicAddressReader } from "../http/public-address.js";
@@ -22,7 +23,7 @@ import type { RateLimitStore } from "../request/rate-limit/memory-store.js";
 import type { EngineOptions, OpenEngine } from "../warehouse/base-engine.js";
 
 type VersionOf = (path: string) => DataVersion | null;
-type DueOf = (endpoint: Endpoint) => number | null;
+type DueOf = (endpoint: Endpoint) => Due | null;
 type QualityOf = (endpoint: Endpoint) => DataQuality | null;
 
 /** Everything that the handlers of a process share: keys, rate limits, the database. */
@@ -40,7 +41,7 @@ export interface Gateway extends AccessControl {
   readonly publicAddressOf: PublicAddressOf;
   /** The latest builds of the nodes whose builds change an endpoint's rows; null if unknown. */
   readonly versionOf: VersionOf;
-  /** Until when an endpoint's rows are as fresh as promised, in milliseconds since 1970; null where nothing is known or promised. */
+  /** Until when an endpoint's rows are as fresh as promised; null where nothing is known or promised. */
   readonly dueOf: DueOf;
   /** What dbt's tests say of an endpoint's rows; null where nothing is known of tests. */
   readonly qualityOf: QualityOf;
@@ -104,7 +105,7 @@ export interface GatewayOptions extends Pick<
   readonly cacheMaxMegabytes?: number;
   /** The latest builds of an endpoint's nodes, by its path. Unknown by default. */
   readonly versionOf?: VersionOf;
-  /** Until when an endpoint's rows are as fresh as promised, in milliseconds since 1970. Unknown by default. */
+  /** Until when an endpoint's rows are as fresh as promised. Unknown by default. */
   readonly dueOf?: DueOf;
   /** What dbt's tests say of an endpoint's rows; nothing by default. */
   readonly qualityOf?: QualityOf;

@@ -64,7 +64,9 @@ export interface LoadedRelease extends ReleaseFacts {
   readonly upstreamNodes: ReadonlyMap<string, readonly string[]>;
   /** By the same paths, where the endpoint promises how old its rows are: the nodes that hold them. */
   readonly rowNodes: ReadonlyMap<string, readonly string[]>;
-  /** By the same paths: the dbt tests of the model. */
+  /** By the same paths: the nodes above whose freshness dbt checks. */
+  readonly checkedNodes: ReadonlyMap<string, readonly string[]>;
+  /** By the same paths as `upstreamNodes`: the dbt tests of the model. */
   readonly tests: ReadonlyMap<string, readonly string[]>;
   /** Whether the project marks a column of the endpoint at this path as private data. */
   readonly isPrivate: (path: string, column: string) => boolean;

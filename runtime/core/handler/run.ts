@@ -10,6 +10,7 @@ import type { Answer, AnsweredRows, QueryResult } from "../response/answer.js";
 import { isFresh } from "../response/respond.js";
 import { completed } from "../response/whole-results.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
+import type { Due } from "../warehouse/freshness-checks.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
 import { servedOf } from "../warehouse/served-columns.js";
 import {
@@ -78,7 +79,7 @@ async function rowsOf(
   endpoint: Endpoint,
   query: ResolvedQuery,
   reader: RowsContext,
-  due: number | null,
+  due: Due | null,
 ): Promise<Result<Answer> | null> {
   try {
     const key = queryKey(query);
@@ -103,7 +104,8 @@ async function rowsOf(
     if (isHttpError(checked)) return checked;
     const context = contextOf(reader, version);
     // A result that was kept for a time does not get the promise of a later build.
-    const resultKey = due === null || build !== null ? key : `${String(due)}\0${key}`;
+    const resultKey =
+      due === null || build !== null ? key : `${String(due.due)} ${String(due.warnAt)}\0${key}`;
     const rows = await gateway.results.get(resultKey, checked, context, build?.id ?? null);
     const { result, hasRunQuery, ownsResult } = rows;
     const hasMore = mayHaveMore(result, checked.selection);

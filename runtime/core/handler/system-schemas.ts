@@ -56,6 +56,10 @@ const HEALTH_SCHEMA = openRecord(
       "Paths of endpoints whose rows are older than promised, or of no build that is known.",
       texts,
     ),
+    late_nodes: described(
+      "Sources and models, by `unique_id`, that are older than dbt's bounds and make an endpoint late.",
+      texts,
+    ),
     held_back: HELD_BACK,
     counts: described(
       "For callers who get no names: how many there are of each.",
@@ -63,7 +67,7 @@ const HEALTH_SCHEMA = openRecord(
         {},
         {
           ...{ missing_relations: integer, missing_columns: integer, failing_endpoints: integer },
-          ...{ stale_copies: integer, late_endpoints: integer, held_back: integer },
+          ...{ stale_copies: integer, late_endpoints: integer, late_nodes: integer, held_back: integer },
         },
       ),
     ),

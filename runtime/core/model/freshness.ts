@@ -4,6 +4,10 @@ export interface Freshness {
   readonly within?: number;
   /** From this time of each day on they are of a build of that day: `06:00 Europe/Vienna`. */
   readonly by?: string;
+  /** Seconds after their last load from which dbt warns (`warn_after`), in place of the others. */
+  readonly warnAfter?: number;
+  /** Seconds after their last load (`error_after`). */
+  readonly errorAfter?: number;
 }
 
 const DAY_MS = 86_400_000;
@@ -57,10 +61,13 @@ function offsetAt(instant: number, timeZone: string): number {
 }
 
 /** The promise in words: `by 06:00 Europe/Vienna, at most 26 hours old`. */
-export function freshnessText({ within, by }: Freshness): string {
+export function freshnessText({ within, by, warnAfter, errorAfter }: Freshness): string {
+  const load = "after their last load";
   return [
     ...(by === undefined ? [] : [`by ${by}`]),
     ...(within === undefined ? [] : [`at most ${durationText(within)} old`]),
+    ...(errorAfter === undefined ? [] : [`at most ${durationText(errorAfter)} ${load}`]),
+    ...(warnAfter === undefined ? [] : [`with a warning ${durationText(warnAfter)} ${load}`]),
   ].join(", ");
 }
 

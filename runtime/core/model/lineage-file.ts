@@ -4,6 +4,8 @@ export interface LineageFile {
   readonly upstreamNodes?: Readonly<Record<string, readonly string[]>>;
   /** By path of an endpoint that promises how old its rows are: the nodes that hold them. */
   readonly rowNodes?: Readonly<Record<string, readonly string[]>>;
+  /** By the same paths: the nodes above whose freshness dbt checks. */
+  readonly checkedNodes?: Readonly<Record<string, readonly string[]>>;
   /** By path of the endpoint: the tests of its model, each with its column, or null. */
   readonly tests?: Readonly<Record<string, Readonly<Record<string, string | null>>>>;
   /** By `unique_id`. */

@@ -78,6 +78,8 @@ export const ARTIFACT_FILES = {
   manifest: "manifest.json",
   catalog: "catalog.json",
   runResults: "run_results.json",
+  sources: "sources.json",
+  freshness: "freshness.json",
 } as const;
 export type ArtifactKind = keyof typeof ARTIFACT_FILES;
 

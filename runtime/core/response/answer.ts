@@ -1,5 +1,6 @@
 import type { ResolvedQuery } from "../model/query.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
+import type { Due } from "../warehouse/freshness-checks.js";
 import type { RowStream } from "../warehouse/warehouse.js";
 import type { BufferedResult } from "./buffered-result.js";
 import type { Frame } from "./content-negotiation.js";
@@ -25,8 +26,8 @@ export interface Answer {
   /** Whether nothing else reads the result: its memory is freed once it is sent. */
   readonly ownsResult: boolean;
   readonly version: DataVersion | null;
-  /** Until when the rows are as fresh as promised, known before they were read, in milliseconds since 1970; null where nothing is known or promised. */
-  readonly due: number | null;
+  /** Until when the rows are as fresh as promised, known before they were read; null where nothing is known or promised. */
+  readonly due: Due | null;
   /** The entity tag, if the build determines it. */
   readonly tag: string | null;
   /** Whether rows follow the page. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Endpoint, PublicAge } from "../model/endpoint.js";
+import type { Due } from "../warehouse/freshness-checks.js";
 import type { Caller } from "../model/caller.js";
 
 /** Only the client may store the response, and must revalidate it. */
@@ -46,8 +47,8 @@ interface CachingContext {
   readonly request: Pick<IncomingMessage, "method" | "rawHeaders">;
   /** Whether the prefix of links comes with the request (`X-Forwarded-Prefix`). */
   readonly isPrefixForwarded: boolean;
-  /** Until when the rows are as fresh as promised, in milliseconds since 1970. */
-  readonly due?: number | null;
+  /** Until when the rows are as fresh as promised. */
+  readonly due?: Due | null;
 }
 
 /**
@@ -71,9 +72,11 @@ export function cachingHeaders(
   return ["Cache-Control", control, "Vary", vary, "Cache-Tag", model, "Surrogate-Key", model];
 }
 
-/** A copy that outlives the promise would go on saying that its rows are fresh. */
-function untilDue(age: PublicAge, due: number | null): PublicAge {
-  const left = due === null ? -1 : Math.floor((due - Date.now()) / 1000);
+/** A copy that outlives the promise, or the time of its warning, would go on saying that its rows are fresh. */
+function untilDue(age: PublicAge, due: Due | null): PublicAge {
+  const now = Date.now();
+  const until = due === null ? 0 : due.warnAt < now ? due.due : Math.min(due.warnAt, due.due);
+  const left = Math.floor((until - now) / 1000);
   if (left < 0) return age;
   const maxAge = Math.min(age.maxAge, left);
   return { maxAge, staleWhileRevalidate: Math.min(age.staleWhileRevalidate, left - maxAge) };

@@ -17,6 +17,7 @@ import type { Transform } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { resetConnection } from "../http/open-connections.js";
 import type { DataQuality } from "../warehouse/data-quality.js";
+import type { Due } from "../warehouse/freshness-checks.js";
 import { joined, type RowChunks, type RowStream, type StreamEnd } from "../warehouse/warehouse.js";
 import { Timer } from "../model/timer.js";
 
@@ -75,15 +76,17 @@ export function deprecationHeaders(
   return headers;
 }
 
-/** Whether rows keep the promise now. `due`: until when; null: nobody knows. */
-export function isFresh(due: number | null): boolean {
-  return due !== null && due >= Date.now();
+/** Whether rows keep the promise now; null: nobody knows. */
+export function isFresh(due: Due | null): boolean {
+  return due !== null && due.due >= Date.now();
 }
 
 /** Whether rows are as fresh as promised, and until when (runtime/docs/freshness.md), as flat name and value pairs. */
-export function freshnessHeaders(due: number): readonly string[] {
-  const state = isFresh(due) ? "ok" : "error";
-  return ["X-Data-Freshness", `${state};due="${new Date(due).toISOString()}"`];
+export function freshnessHeaders(until: Due): readonly string[] {
+  const { due, warnAt } = until;
+  const state = !isFresh(until) ? "error" : warnAt < Date.now() ? "warn" : "ok";
+  const time = new Date(due === Infinity ? warnAt : due);
+  return ["X-Data-Freshness", `${state};due="${time.toISOString()}"`];
 }
 
 /** What dbt's tests say of the rows (runtime/docs/freshness.md), as flat name and value pairs; none without tests. */

@@ -1,4 +1,4 @@
-import type { BuildRecords, RelationLoad, TestRun } from "./data-versions.js";
+import type { BuildRecords, TestRun } from "./data-versions.js";
 
 /** What the last results of a model's dbt tests say of its rows (runtime/docs/freshness.md). */
 export interface DataQuality {
@@ -19,10 +19,8 @@ export function qualityOf(
   nodes: readonly string[],
 ): DataQuality | null {
   if (tests.length === 0) return null;
-  const loads = records.loadsAt(path);
-  // The tests are of other rows than the copy has.
-  if (loads !== undefined && !loads.every((load) => holdsLastBuild(load, records)))
-    return { state: "unknown", failed: 0 };
+  // Otherwise the tests are of other rows than the copy has.
+  if (!records.holdsLastBuilds(path)) return { state: "unknown", failed: 0 };
   const runs = tests.map((test) => records.tests.get(test));
   const failed = runs.filter(hasFailed).length;
   if (failed > 0) return { state: "failed", failed };
@@ -37,11 +35,4 @@ export function hasFailed(run: TestRun | undefined): boolean {
 
 function isOfRows({ status, skippedAt, completedAt }: TestRun, builtAt: number): boolean {
   return status !== "skipped" && skippedAt === undefined && completedAt >= builtAt;
-}
-
-function holdsLastBuild(load: RelationLoad | null, { builds }: BuildRecords): boolean {
-  const times = Object.entries(load?.builds ?? {});
-  return (
-    times.length > 0 && times.every(([node, time]) => builds.get(node)?.completedAt === Date.parse(time))
-  );
 }

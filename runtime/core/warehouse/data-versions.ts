@@ -79,6 +79,20 @@ export interface TestRun {
   readonly failures: number | null;
 }
 
+/** What dbt last found of the age of a source's or a model's rows. */
+export interface FreshnessCheck {
+  /** The node's `unique_id`. */
+  readonly node: string;
+  /** When dbt looked, in milliseconds since 1970. */
+  readonly checkedAt: number;
+  /** The latest load of its rows, in milliseconds since 1970. */
+  readonly loadedAt: number;
+  /** Seconds after a load from which dbt warns; null where it does not. */
+  readonly warnAfter: number | null;
+  /** Seconds after a load from which dbt calls it an error; null where it does not. */
+  readonly errorAfter: number | null;
+}
+
 interface Versions {
   readonly nodes: ReadonlyMap<string, readonly string[]>;
   readonly changes: number;
@@ -94,6 +108,8 @@ export class BuildRecords {
   readonly builds = new Map<string, NodeBuild>();
   /** By test. Bounded by the tests of the project. */
   readonly tests = new Map<string, TestRun>();
+  /** By node: what dbt last found of the age of its rows. Bounded by the nodes of the project. */
+  readonly checks = new Map<string, FreshnessCheck>();
   /** Number of recorded results: changes with each new one. */
   changes = 0;
   /** The loads of the relations that endpoints read, by path: a copy has the rows of its load, whatever dbt has built since. Bounded by the endpoints. */
@@ -102,7 +118,16 @@ export class BuildRecords {
   #versions: Versions = { nodes: new Map(), changes: 0, byPath: new Map() };
 
   /** Records results; one that is not newer than the known one is ignored. */
-  record(builds: readonly NodeBuild[], tests: readonly TestRun[] = []): void {
+  record(
+    builds: readonly NodeBuild[],
+    tests: readonly TestRun[] = [],
+    checks: readonly FreshnessCheck[] = [],
+  ): void {
+    for (const check of checks) {
+      if (check.checkedAt <= (this.checks.get(check.node)?.checkedAt ?? -Infinity)) continue;
+      this.checks.set(check.node, check);
+      this.changes++;
+    }
     for (const build of builds) {
       const known = this.builds.get(build.node);
       if (build.completedAt <= Math.max(known?.completedAt ?? -Infinity, known?.freshAt ?? -Infinity))
@@ -141,6 +166,18 @@ export class BuildRecords {
     const loads = [...this.#loads.values()].flat().filter((load) => load !== null);
     const stale = loads.filter((load) => this.isStale(load)).map(({ relation }) => relation);
     return [...new Set(stale)].sort();
+  }
+
+  /** Whether the copies that the endpoint at a path reads hold the last builds; true where it reads none. */
+  holdsLastBuilds(path: string): boolean {
+    const loads = this.#loads.get(path) ?? [];
+    return loads.every((load) => {
+      const times = Object.entries(load?.builds ?? {});
+      return (
+        times.length > 0 &&
+        times.every(([node, time]) => this.builds.get(node)?.completedAt === Date.parse(time))
+      );
+    });
   }
 
   isStale({ builds }: RelationLoad): boolean {

@@ -75,10 +75,15 @@ export function facts(endpoint: CatalogueEndpoint): HTMLElement {
 const NOT_SHOWN = "not shown with this key";
 
 /** How old the rows may be, and whether they are older. */
-function promiseFact({ promise, due }: NonNullable<CatalogueEndpoint["freshness"]>): readonly Child[] {
-  if (due === null) return [`${promise}; no build is known`];
-  const isLate = Date.parse(due) < Date.now();
-  return [`${promise}; `, isLate ? el("strong.bad", "late since ") : "next build by ", time(due)];
+function promiseFact(freshness: NonNullable<CatalogueEndpoint["freshness"]>): readonly Child[] {
+  const { promise, due, warn_at = null, warn_after_seconds, error_after_seconds } = freshness;
+  const isPast = (instant: string | null): boolean => instant !== null && Date.parse(instant) < Date.now();
+  if (isPast(due)) return [`${promise}; `, el("strong.bad", "late since "), time(due ?? "")];
+  if (isPast(warn_at))
+    return [`${promise}; `, el("strong.odd", "nearly too old since "), time(warn_at ?? "")];
+  const until = due ?? warn_at;
+  const next = (warn_after_seconds ?? error_after_seconds) === undefined ? "build" : "load";
+  return until === null ? [`${promise}; no ${next} is known`] : [`${promise}; next ${next} by `, time(until)];
 }
 
 function buildFact(build: CatalogueEndpoint["last_build"]): readonly Child[] {

@@ -1,25 +1,28 @@
 import type { ActiveRelease } from "../../core/handler/loaded-release.js";
-import { dueOf } from "../../core/model/freshness.js";
 import type { Endpoint } from "../../core/model/endpoint.js";
 import type { BuildRecords } from "../../core/warehouse/data-versions.js";
+import { type Due, dueIn, lateAmong } from "../../core/warehouse/freshness-checks.js";
 import { PerBuild } from "./per-build.js";
 
 /** Until when the rows of endpoints keep what their teams promise: counted once per build, since time zones cost 50 µs each. */
 export class DueTimes {
   readonly #active: ActiveRelease;
-  readonly #known: PerBuild<number | null>;
+  readonly #builds: BuildRecords;
+  readonly #known: PerBuild<Due | null>;
 
   constructor(active: ActiveRelease, builds: BuildRecords) {
     this.#active = active;
-    this.#known = new PerBuild(active, builds, (path, { served, rowNodes }) => {
-      const { freshness } = served.get(path)?.spec ?? {};
-      const builtAt = builds.oldestRows(path, rowNodes.get(path) ?? []);
-      return freshness === undefined || builtAt === null ? null : dueOf(freshness, builtAt);
+    this.#builds = builds;
+    this.#known = new PerBuild(active, builds, (path, release) => {
+      const { freshness } = release.served.get(path)?.spec ?? {};
+      const rowNodes = release.rowNodes.get(path) ?? [];
+      const checkedNodes = release.checkedNodes.get(path) ?? [];
+      return freshness === undefined ? null : dueIn(builds, freshness, { path, rowNodes, checkedNodes });
     });
   }
 
-  /** In milliseconds since 1970; null without a promise, or while a build is not known. */
-  of({ path, freshness }: Pick<Endpoint, "path" | "freshness">): number | null {
+  /** Null without a promise, or while a build is not known. */
+  of({ path, freshness }: Pick<Endpoint, "path" | "freshness">): Due | null {
     return freshness === undefined ? null : this.#known.at(path);
   }
 
@@ -27,7 +30,14 @@ export class DueTimes {
   late(now = Date.now()): readonly string[] {
     const specs = [...this.#active.current.endpoints.values()].map(({ spec }) => spec);
     return specs
-      .filter((spec) => spec.freshness !== undefined && (this.of(spec) ?? -Infinity) < now)
+      .filter((spec) => spec.freshness !== undefined && (this.of(spec)?.due ?? -Infinity) < now)
       .map(({ path }) => path);
+  }
+
+  /** Sources and models, by `unique_id`, that make an endpoint late. */
+  lateNodes(now = Date.now()): readonly string[] {
+    const { rowNodes, checkedNodes } = this.#active.current;
+    const nodes = new Set([...checkedNodes.values(), ...rowNodes.values()].flat());
+    return lateAmong(this.#builds, [...nodes].sort(), now);
   }
 }

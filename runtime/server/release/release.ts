@@ -71,8 +71,8 @@ function readersOf(endpoints: readonly LoadedEndpoint[]): LoadedRelease["readers
 function nodesIn(
   { lineage }: Release["documentation"],
   served: LoadedRelease["served"],
-): Pick<LoadedRelease, "upstreamNodes" | "rowNodes" | "tests"> {
-  const { upstreamNodes = {}, rowNodes = {}, tests = {} } = lineageIn(lineage);
+): Pick<LoadedRelease, "upstreamNodes" | "rowNodes" | "checkedNodes" | "tests"> {
+  const { upstreamNodes = {}, rowNodes = {}, checkedNodes = {}, tests = {} } = lineageIn(lineage);
   const byServedPaths = <T>(byPath: Readonly<Record<string, T>>, idsOf: (value: T) => readonly string[]) =>
     new Map(
       [...served].flatMap(([path, { spec }]) => {
@@ -84,6 +84,7 @@ function nodesIn(
   return {
     upstreamNodes: byServedPaths(upstreamNodes, ids),
     rowNodes: byServedPaths(rowNodes, ids),
+    checkedNodes: byServedPaths(checkedNodes, ids),
     tests: byServedPaths(tests, Object.keys),
   };
 }

@@ -31,6 +31,8 @@ export interface Service {
   readonly staleCopies: () => readonly string[];
   /** Paths of endpoints whose rows are older than promised. */
   readonly lateEndpoints: () => readonly string[];
+  /** Sources and models, by `unique_id`, that make an endpoint late. */
+  readonly lateNodes: () => readonly string[];
   /** Why the release may be old; null while it is not. */
   readonly refreshDegraded: () => string | null;
   /** Endpoints whose changes the guard holds back. */

@@ -36,6 +36,7 @@ async function health(exchange: Exchange, service: Service): Promise<Reply> {
     failing_endpoints: service.failingEndpoints(),
     stale_copies: service.staleCopies(),
     late_endpoints: service.lateEndpoints(),
+    late_nodes: service.lateNodes(),
     held_back: service.heldBack(),
   };
   const named = Object.entries(lists).filter(([, { length }]) => length > 0);

@@ -62,6 +62,7 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   "rows are refused while a test fails →": ON_FAILED_TESTS,
   "rows are refused while a test fails ←": ON_FAILED_TESTS,
   "the rows may be older →": PROMISE,
+  "dbt calls rows an error later →": PROMISE,
   "the rows are promised for a later time of day →": PROMISE,
   "the rows are promised in another zone →": PROMISE,
   "the rows are promised in another zone ←": PROMISE,

@@ -2,7 +2,7 @@ import cluster from "node:cluster";
 import { messageOf } from "../../../core/model/outcome.js";
 import type { RefreshResult } from "../../release/activate.js";
 import type { Release } from "../../release/release.js";
-import type { NodeBuild, TestRun } from "../../../core/warehouse/data-versions.js";
+import type { FreshnessCheck, NodeBuild, TestRun } from "../../../core/warehouse/data-versions.js";
 
 /** Metrics of one process, as prom-client's `getMetricsAsJSON` gives them. */
 export type MetricsSnapshot = readonly object[];
@@ -20,12 +20,17 @@ export interface Assignment {
   readonly release: Release | null;
   readonly builds: readonly NodeBuild[];
   readonly tests: readonly TestRun[];
+  readonly checks: readonly FreshnessCheck[];
 }
 
 /** What the primary calls in a worker that serves. One of the ramp offers no function of the data API. */
 export interface WorkerFunctions {
   activate(release: Release): Promise<unknown>;
-  recordBuilds(builds: readonly NodeBuild[], tests: readonly TestRun[]): Promise<void>;
+  recordBuilds(
+    builds: readonly NodeBuild[],
+    tests: readonly TestRun[],
+    checks?: readonly FreshnessCheck[],
+  ): Promise<void>;
   /** Re-reads the manifest, activates what changed and shares it. */
   refresh(): Promise<RefreshResult>;
   metrics(): Promise<MetricsSnapshot>;

@@ -9,9 +9,9 @@ import type { Release } from "../../release/release.js";
 import { bind } from "../../../core/http/listen.js";
 import { forwardLog, type Logger } from "../../../core/http/logger.js";
 import { addMetric, DROPPED_LOG_LINES } from "../../../core/http/service-metrics.js";
-import { BuildRecords, type NodeBuild, type TestRun } from "../../../core/warehouse/data-versions.js";
+import { BuildRecords } from "../../../core/warehouse/data-versions.js";
 import type { Environment } from "../environment.js";
-import type { Assignment, MetricsSnapshot, Role } from "./messages.js";
+import type { Assignment, MetricsSnapshot, Role, WorkerFunctions } from "./messages.js";
 import { WorkerProcess } from "./worker-process.js";
 import { sleep } from "../../../core/model/timer.js";
 
@@ -77,9 +77,9 @@ export class WorkerCluster {
   }
 
   /** Records what dbt has built, for present and future workers. */
-  recordBuilds(builds: readonly NodeBuild[], tests: readonly TestRun[]): void {
-    this.#builds.record(builds, tests);
-    for (const worker of this.#of("data")) void worker.change("recordBuilds", builds, tests);
+  recordBuilds(...results: Parameters<WorkerFunctions["recordBuilds"]>): void {
+    this.#builds.record(...results);
+    for (const worker of this.#of("data")) void worker.change("recordBuilds", ...results);
   }
 
   /** Replaces all workers, one at a time. Never rejects: what is invalid is logged, and the old workers keep serving. */
@@ -135,7 +135,7 @@ export class WorkerCluster {
   }
 
   #assignment(role: Role): Assignment {
-    const { builds, tests } = this.#builds;
+    const { builds, tests, checks } = this.#builds;
     return {
       role,
       port: this.#ports[role],
@@ -143,6 +143,7 @@ export class WorkerCluster {
       release: this.#release,
       builds: [...builds.values()],
       tests: [...tests.values()],
+      checks: [...checks.values()],
     };
   }
 

@@ -1,7 +1,39 @@
+import type { Endpoint } from "../core/model/endpoint.js";
+import { freshnessText } from "../core/model/freshness.js";
 import { groupedBy } from "../core/model/grouped.js";
 import { hasFailed } from "../core/warehouse/data-quality.js";
 import type { BuildRecords, TestRun } from "../core/warehouse/data-versions.js";
-import type { CatalogueColumn, TestSummary } from "./catalogue-body.js";
+import { dueIn, lateAmong } from "../core/warehouse/freshness-checks.js";
+import type { CatalogueColumn, CatalogueEndpoint, TestSummary } from "./catalogue-body.js";
+
+/** What the team promises of the age of rows, and until when those of now keep it. */
+export function freshnessOf(
+  { path, freshness }: Endpoint,
+  results: BuildRecords,
+  seesLineage: boolean,
+  nodes: Readonly<Record<"rowNodes" | "checkedNodes", readonly string[]>>,
+): Pick<CatalogueEndpoint, "freshness"> {
+  if (freshness === undefined) return {};
+  const until = dueIn(results, freshness, { path, ...nodes });
+  const { within, by, warnAfter, errorAfter } = freshness;
+  const late = lateAmong(results, nodes.checkedNodes, Date.now());
+  return {
+    freshness: {
+      promise: freshnessText(freshness),
+      ...(within !== undefined && { within_seconds: within }),
+      ...(by !== undefined && { by }),
+      ...(warnAfter !== undefined && { warn_after_seconds: warnAfter }),
+      ...(errorAfter !== undefined && { error_after_seconds: errorAfter }),
+      due: timeOf(until?.due),
+      ...(until !== null && until.warnAt !== Infinity && { warn_at: timeOf(until.warnAt) }),
+      ...(seesLineage && late.length > 0 && { late_nodes: late }),
+    },
+  };
+}
+
+function timeOf(instant: number | undefined): string | null {
+  return instant === undefined || instant === Infinity ? null : new Date(instant).toISOString();
+}
 
 /** The last results of tests; null without tests. */
 export function testsOf(tests: readonly string[] | undefined, results: BuildRecords): TestSummary | null {
