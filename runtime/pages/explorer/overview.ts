@@ -179,16 +179,16 @@ function oneOf(values: readonly string[] | undefined): string {
 function definitions(
   label: string,
   headers: readonly string[],
-  rows: readonly (readonly [name: string, type: string, description: string, ...more: Child[]])[],
+  rows: readonly (readonly Child[])[],
   none: string,
 ): HTMLElement {
   if (rows.length === 0) return el("p.note", none);
-  const lines = rows.map(([name, type, description, ...more]) =>
+  const lines = rows.map(([name = "", type = "", description = "", ...more]) =>
     el(
       "tr",
       el("th", { scope: "row" }, name),
       el("td.type", type),
-      el("td", ...prose(description)),
+      el("td", ...(typeof description === "string" ? prose(description) : [description])),
       ...more.map((child) => el("td", child)),
     ),
   );
