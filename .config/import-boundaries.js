@@ -77,11 +77,13 @@ export const BOUNDARIES = {
     runtime/server/release`,
   "runtime/server/mcp": list`
     runtime/core/model runtime/core/http runtime/core/request runtime/core/response runtime/core/handler runtime/pages`,
+  "runtime/server/accounts": list`
+    runtime/core/model runtime/core/http runtime/core/request runtime/postgres runtime/postgres/connection`,
   "runtime/server": list`
     runtime/core/model runtime/core/http runtime/core/environment runtime/core/request runtime/core/warehouse
     runtime/core/response runtime/core/handler runtime/postgres runtime/postgres/embedded runtime/pages
-    runtime/server/operations runtime/server/operations/workers runtime/server/release runtime/server/system
-    runtime/server/mcp`,
+    runtime/server/accounts runtime/server/operations runtime/server/operations/workers runtime/server/release
+    runtime/server/system runtime/server/mcp`,
   "runtime/ramp/database": list`runtime/core/model runtime/postgres/connection`,
   "runtime/ramp/accounts": list`runtime/core/model runtime/ramp/database`,
   "runtime/ramp/core": list`runtime/core/model runtime/core/http runtime/ramp/database runtime/ramp/accounts`,

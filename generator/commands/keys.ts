@@ -1,5 +1,5 @@
-import { addKey, removeKey, storedKeys, type StoredKey } from "@routewright/runtime/keys";
-import { isListed, TIERS } from "@routewright/runtime/model";
+import { type KeyStore, openKeyStore } from "@routewright/runtime/keys";
+import { isListed, messageOf, TIERS, type Tier } from "@routewright/runtime/model";
 import { Option } from "commander";
 import { existsSync } from "node:fs";
 import { readSettings } from "../config.js";
@@ -7,16 +7,27 @@ import { readRevision } from "../diff/revision.js";
 import { closest, formatValue } from "../manifest/strings.js";
 import { type CliCommand, EXIT, type CommandResult, failure } from "./command.js";
 
-const TAKES_EFFECT = "A running server reads the file within 5 seconds.";
+interface Flags {
+  readonly file?: string;
+}
 
-interface Flags extends Omit<StoredKey, "id" | "allowed" | "created"> {
+interface OwnerFlags extends Flags {
+  readonly user: string;
+  readonly tier: Tier;
+  readonly org: string;
+  readonly expires?: string;
   readonly allow?: readonly string[];
-  readonly file: string;
   readonly json: boolean;
 }
 
+/** How long the key before a rotation stays valid, in hours: a day to bring the new one to its users. */
+const KEEP_HOURS = "24";
+
 export function configure(command: CliCommand): void {
-  const file = new Option("--file <file>", "the key file").env("API_KEYS_FILE").default("./api_keys.json");
+  const file = new Option(
+    "--file <file>",
+    "the key file (default: the database of KEYS_DATABASE_URL, or API_KEYS_FILE, or ./api_keys.json)",
+  );
   command
     .command("create")
     .description("create a key and print it once")
@@ -29,52 +40,95 @@ export function configure(command: CliCommand): void {
     .option("--allow <names...>", "categories and paths that the key is limited to")
     .addOption(file)
     .option("--json", "print the key as JSON and nothing else", false)
-    .runs((flags: Flags) => onFile(flags.file, () => createKey(flags)))
+    .runs((flags: OwnerFlags) => onStore(flags, (store) => createKey(store, flags)))
     .helpEnd(["keys create --user ann --tier tier1 --org acme"]);
   command
     .command("list")
     .description("list the keys by id")
     .addOption(file)
     .option("--json", "print JSON", false)
-    .runs((flags: Flags) => onFile(flags.file, () => listKeys(flags)))
+    .runs((flags: Flags & { readonly json: boolean }) =>
+      onStore(flags, (store) => listKeys(store, flags.json)),
+    )
     .helpEnd(["keys list"]);
+  command
+    .command("rotate")
+    .argument("<id>", "the key's id, or its first characters")
+    .description("create a key in place of another, which stays valid for a time, and print it once")
+    .option("--keep <hours>", "how long the key before stays valid, in hours", KEEP_HOURS)
+    .addOption(file)
+    .option("--json", "print the key as JSON and nothing else", false)
+    .runs((id: string, flags: RotateFlags) => onStore(flags, (store) => rotateKey(store, id, flags)))
+    .helpEnd(["keys rotate 3f2a9c41 --keep 72"]);
   command
     .command("revoke")
     .argument("<id>", "the key's id, or its first characters")
     .description("remove a key")
     .addOption(file)
-    .runs((id: string, flags: Flags) => onFile(flags.file, () => revokeKey(id, flags.file)))
+    .runs((id: string, flags: Flags) => onStore(flags, (store) => revokeKey(store, id)))
     .helpEnd(["keys revoke 3f2a9c41"]);
+  command
+    .command("import")
+    .argument("[file]", "the key file (default: API_KEYS, or API_KEYS_FILE, or ./api_keys.json)")
+    .description("copy keys into the database of KEYS_DATABASE_URL, whose own entries stay as they are")
+    .runs((file: string | undefined) => importKeys(file))
+    .helpEnd(["keys import api_keys.json"]);
   command.helpEnd();
 }
 
-/** An action on the key file: an error of the file system becomes a message that names the file and the flag. */
-async function onFile(
-  file: string,
-  action: () => CommandResult | Promise<CommandResult>,
+interface RotateFlags extends Flags {
+  readonly keep: string;
+  readonly json: boolean;
+}
+
+/** Where keys lie by the flag and the environment. */
+const sourcesOf = ({ file }: Flags) => ({
+  file,
+  databaseUrl: process.env["KEYS_DATABASE_URL"],
+  inline: process.env["API_KEYS"],
+  defaultFile: process.env["API_KEYS_FILE"] || "./api_keys.json",
+});
+
+/** An action on the key store; errors of the database name its variable. */
+async function onStore(
+  flags: Flags,
+  action: (store: KeyStore) => Promise<CommandResult>,
 ): Promise<CommandResult> {
+  const sources = sourcesOf(flags);
+  let store: KeyStore | null = null;
   try {
-    return await action();
+    store = await openKeyStore(sources);
+    return await action(store);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === undefined) throw error;
-    return failure(
-      `Cannot read or write the key file ${file} (${code}): name another with --file or API_KEYS_FILE.`,
-    );
+    if (sources.file !== undefined || !sources.databaseUrl) throw error;
+    return failure(`KEYS_DATABASE_URL: ${messageOf(error)}`);
+  } finally {
+    await store?.close();
   }
 }
 
 /** `routewright keys create`: prints only the key to standard output, so that a script can read it. */
-async function createKey(flags: Flags): Promise<CommandResult> {
-  const { file, user, tier, org, expires, allow: allowed } = flags;
+async function createKey(store: KeyStore, flags: OwnerFlags): Promise<CommandResult> {
+  const { user, tier, org, expires, allow: allowed } = flags;
   if (user.trim() === "") return failure("--user is empty: name the user of the key.");
   const unknown = await unknownNames(allowed ?? []);
   if (unknown.length > 0) return failure(...unknown);
-  const added = addKey(file, { user, tier, org, ...(expires && { expires }), ...(allowed && { allowed }) });
+  const owner = { user, tier, org, ...(expires && { expires }), ...(allowed && { allowed }) };
+  const added = await store.create(owner);
   if (!added.ok) return failure(...added.problems);
   const { key, id } = added.value;
-  if (flags.json) return { exit: EXIT.ok, output: `${JSON.stringify({ key })}\n` };
-  const notes = [`Stored hashed in ${file} as ${id}. The key is shown once: store it now.`, TAKES_EFFECT];
+  return shownOnce(key, flags, [
+    `Stored hashed in ${store.name} as ${id}. The key is shown once: store it now.`,
+    store.takesEffect,
+  ]);
+}
+
+function shownOnce(
+  key: string,
+  { json }: { readonly json: boolean },
+  notes: readonly string[],
+): CommandResult {
+  if (json) return { exit: EXIT.ok, output: `${JSON.stringify({ key })}\n` };
   return { exit: EXIT.ok, output: `${key}\n`, notes };
 }
 
@@ -99,29 +153,59 @@ async function unknownNames(names: readonly string[]): Promise<readonly string[]
     });
 }
 
-/** `routewright keys list`: id, tier and user of each key. The file has no keys, only their hashes. */
-function listKeys({ file, json }: Pick<Flags, "file" | "json">): CommandResult {
-  const keys = storedKeys(file);
+/** `routewright keys list`: id, tier and user of each key. There are no keys in a store, only their hashes. */
+async function listKeys(store: KeyStore, isJson: boolean): Promise<CommandResult> {
+  const keys = await store.keys();
   if (!keys.ok) return failure(...keys.problems);
-  if (json) return { exit: EXIT.ok, output: `${JSON.stringify(keys.value, null, 2)}\n` };
-  const rows = keys.value.map(({ id, tier, user, org, created = "", expires = "", allowed = [] }) => {
-    return [id, tier, user, org, created, expires, allowed.join(" ")];
-  });
-  const lines = [["id", "tier", "user", "org", "created", "expires", "allowed"], ...rows].map((row) =>
-    row.join("\t").trimEnd(),
+  const list = [...keys.value.values()];
+  if (isJson) return { exit: EXIT.ok, output: `${JSON.stringify(list, null, 2)}\n` };
+  const rows = list.map(
+    ({ id, tier, user, org, created = "", expires = "", allowed = [], lastUsed = "" }) => {
+      return [id, tier, user, org, created, expires, allowed.join(" "), lastUsed];
+    },
   );
+  const head = ["id", "tier", "user", "org", "created", "expires", "allowed", "last used"];
+  const lines = [head, ...rows].map((row) => row.join("\t").trimEnd());
   return { exit: EXIT.ok, output: `${lines.join("\n")}\n` };
 }
 
+const NO_ID = "The id is empty. `routewright keys list` shows the ids.";
+
+/** `routewright keys rotate`: a new key with the owner and the limits of another. */
+async function rotateKey(store: KeyStore, id: string, flags: RotateFlags): Promise<CommandResult> {
+  if (id.trim() === "") return failure(NO_ID);
+  const hours = /^\d{1,4}(\.\d{1,3})?$/.test(flags.keep) ? Number(flags.keep) : null;
+  if (hours === null) return failure("--keep must be a number of hours from 0 to 9999, such as 72 or 0.5.");
+  const rotated = await store.rotate(id, Math.round(hours * 3600));
+  if (!rotated.ok) return failure(...rotated.problems);
+  const { key, replaced, until, id: made } = rotated.value;
+  return shownOnce(key, flags, [
+    `Stored hashed in ${store.name} as ${made}. The key is shown once: store it now.`,
+    `The key ${replaced} stays valid until ${until}.`,
+    store.takesEffect,
+  ]);
+}
+
 /** `routewright keys revoke`: removes a key by its id or the beginning of its id. */
-function revokeKey(id: string, file: string): CommandResult {
-  if (id.trim() === "") return failure("The id is empty. `routewright keys list` shows the ids.");
-  const removed = removeKey(file, id);
-  if (!removed.ok) return failure(...removed.problems);
-  const [match, ...others] = removed.value;
-  if (match === undefined)
-    return failure(`No key in ${file} has the id ${id}. \`routewright keys list\` shows the ids.`);
-  if (others.length > 0)
-    return failure(`The id ${id} matches ${String(removed.value.length)} keys: give more characters.`);
-  return { exit: EXIT.ok, output: `Revoked ${match}.\n`, notes: [TAKES_EFFECT] };
+async function revokeKey(store: KeyStore, id: string): Promise<CommandResult> {
+  if (id.trim() === "") return failure(NO_ID);
+  const revoked = await store.revoke(id);
+  if (!revoked.ok) return failure(...revoked.problems);
+  return { exit: EXIT.ok, output: `Revoked ${revoked.value}.\n`, notes: [store.takesEffect] };
+}
+
+/** `routewright keys import`: a server that has both stores accepts every key meanwhile. */
+async function importKeys(file: string | undefined): Promise<CommandResult> {
+  const { databaseUrl, ...from } = sourcesOf(file === undefined ? {} : { file });
+  if (!databaseUrl) return failure("Set KEYS_DATABASE_URL to the database that takes the keys.");
+  const source = await openKeyStore(from);
+  const keys = await source.keys();
+  if (!keys.ok) return failure(...keys.problems);
+  return onStore({}, async (store) => {
+    const added = await store.add(keys.value);
+    if (!added.ok) return failure(...added.problems);
+    const known = String(keys.value.size - added.value);
+    const output = `Imported ${String(added.value)} keys of ${source.name}; ${known} were there already.\n`;
+    return { exit: EXIT.ok, output, notes: [store.takesEffect] };
+  });
 }

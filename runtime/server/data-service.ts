@@ -30,6 +30,7 @@ import { requestFields } from "./operations/request-log.js";
 import { findAt } from "../core/response/content-negotiation.js";
 import { pathOf, RouteTable } from "../core/http/route.js";
 import type { Environment } from "./operations/environment.js";
+import type { StoredKeyReader } from "./accounts/stored-keys.js";
 import { KeyFileWatcher } from "./operations/key-file-watcher.js";
 import { adapterProblem, clickhouseAddress } from "../core/model/clickhouse-address.js";
 import type { Logger } from "../core/http/logger.js";
@@ -68,7 +69,7 @@ export interface DataService extends RunningServer {
   readonly metrics: Metrics;
   /** Activates a release. Rejects when it does not load; the old one stays active. */
   activate(release: Release): Promise<RefreshResult>;
-  /** Reads the key file if it has changed; this is also checked every 2 s. */
+  /** Reads the key file if it has changed, and what has changed in the database of the keys; both are also checked every 2 s. */
   readonly readKeys: () => void;
 }
 
@@ -80,7 +81,12 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   // All that a stop needs is loaded now: a stop loads nothing.
   const loaded = await loadParts({ ...environment, databaseUrl }, log);
   const usage = await openUsage(environment, databaseUrl, log);
-  const parts = openParts({ ...options, builds }, loaded, usage);
+  const storedKeys = await openStoredKeys(environment, log).catch(async (error: unknown) => {
+    loaded.rates.close();
+    await usage?.close();
+    throw error;
+  });
+  const parts = openParts({ ...options, builds }, loaded, { usage, storedKeys });
   const { gateway, metrics } = parts;
   const listener = dataApiListener(parts, serviceOf({ ...options, builds }, parts), options);
   const server = await listen(listener, environment.host, environment.port, {
@@ -106,7 +112,10 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     stop,
     builds,
     metrics,
-    readKeys: () => watcher?.check(),
+    readKeys: () => {
+      watcher?.check();
+      void parts.storedKeys?.check();
+    },
     activate: async (next) => {
       requireAdapter(next, databaseUrl);
       const result = await activate(active, next, gateway.warehouse);
@@ -119,6 +128,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
 /** What serves requests, in the order in which it is opened. */
 interface ServiceParts {
   readonly usage: Usage | null;
+  readonly storedKeys: StoredKeyReader | null;
   readonly gateway: Gateway;
   readonly metrics: Metrics;
   readonly failing: FailingEndpoints;
@@ -131,7 +141,7 @@ interface ServiceParts {
 function openParts(
   options: DataServiceOptions & { readonly builds: BuildRecords },
   loaded: GatewayParts,
-  usage: Usage | null,
+  { usage, storedKeys }: Pick<ServiceParts, "usage" | "storedKeys">,
 ): ServiceParts {
   const { environment, databaseUrl, title, about, active, builds, log } = options;
   const failing = new FailingEndpoints();
@@ -160,7 +170,7 @@ function openParts(
   };
   const gateway = createGateway(gatewayOptions, loaded);
   const metrics = new Metrics(
-    () => servedRelease(active.current, { gateway, failing, dueTimes }, builds),
+    () => servedRelease(active.current, { gateway, failing, dueTimes, storedKeys }, builds),
     options.refreshes.counts,
   );
   recorders.push((record) => metrics.record(record));
@@ -188,15 +198,21 @@ function openParts(
   const close = async (): Promise<void> => {
     copies.close();
     await usage?.close();
+    await storedKeys?.close();
     await gateway.close();
   };
-  return { usage, gateway, metrics, failing, dueTimes, documents, copies, close };
+  return { usage, storedKeys, gateway, metrics, failing, dueTimes, documents, copies, close };
 }
 
 /** The release, with what the metrics know of it. */
 function servedRelease(
   release: LoadedRelease,
-  { gateway, failing, dueTimes }: Pick<ServiceParts, "gateway" | "failing" | "dueTimes">,
+  {
+    gateway,
+    failing,
+    dueTimes,
+    storedKeys,
+  }: Pick<ServiceParts, "gateway" | "failing" | "dueTimes" | "storedKeys">,
   builds: BuildRecords,
 ): ServedRelease {
   const { warehouse, rates } = gateway;
@@ -204,7 +220,11 @@ function servedRelease(
     ...release,
     missingRelations: missingRelations(release, warehouse),
     load: warehouse.load,
-    degraded: { rate_limits: rates.degraded !== null, database: warehouse.degraded !== null },
+    degraded: {
+      rate_limits: rates.degraded !== null,
+      database: warehouse.degraded !== null,
+      ...(storedKeys && { keys: storedKeys.degraded !== null }),
+    },
     failingEndpoints: failing.among(release.endpoints),
     staleCopies: builds.staleCopies,
     lateEndpoints: dueTimes.late(),
@@ -215,7 +235,7 @@ function servedRelease(
 /** What the system endpoints report. */
 function serviceOf(
   options: DataServiceOptions & { readonly builds: BuildRecords },
-  { gateway, metrics, failing, dueTimes, documents, usage }: ServiceParts,
+  { gateway, metrics, failing, dueTimes, documents, usage, storedKeys }: ServiceParts,
 ): Service {
   const { environment, title, active, builds, refreshes, refresh } = options;
   const { warehouse } = gateway;
@@ -229,7 +249,7 @@ function serviceOf(
     missingRelations: () => missingRelations(active.current, warehouse),
     reasonMissing: (name) => warehouse.reasonMissing(name),
     missingColumns: () => missingColumnsByPath(active.current, warehouse),
-    refreshDegraded: () => refreshes.degraded,
+    degraded: () => [refreshes.degraded, storedKeys?.degraded ?? null],
     heldBack: () => active.current.manifest?.heldBack ?? [],
     failingEndpoints: () => failing.among(active.current.endpoints),
     staleCopies: () => builds.staleCopies,
@@ -264,6 +284,18 @@ function dataAgesOf(
     ages.set(category, Math.max(seconds, ages.get(category) ?? 0));
   }
   return ages;
+}
+
+/** The keys of KEYS_DATABASE_URL, beside those of the environment, null where it is not set. */
+async function openStoredKeys(
+  { keys, keysDatabaseUrl: databaseUrl, keysStaleSeconds: staleSeconds }: Environment,
+  log: Logger,
+): Promise<StoredKeyReader | null> {
+  if (databaseUrl === null) return null;
+  const { StoredKeyReader } = await import("./accounts/stored-keys.js");
+  const stored = await StoredKeyReader.open({ databaseUrl, staleSeconds, log });
+  keys.setStored(stored);
+  return stored;
 }
 
 /** Usage is stored in PostgreSQL. */

@@ -6,6 +6,10 @@ export const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   "groups and measures beside them": ["runtime/metrics/metrics.ts"],
   "`@routewright/runtime/model` (the generator)": ["runtime/generator-api.ts"],
   "`@routewright/runtime/keys`": ["runtime/server/keys.ts"],
+  "keys in a database, beside the server": [
+    "runtime/server/accounts/stored-keys.ts",
+    "runtime/postgres/connection/postgres-client.ts",
+  ],
   "`@routewright/runtime/server` (`serve`)": ["runtime/server/server.ts"],
   "`@routewright/ramp`": ["runtime/ramp/ramp-service.ts"],
 };

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { addKey } from "@routewright/runtime/keys";
+import { KeyFile } from "@routewright/runtime/keys";
 import { type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
 import { type RampEnvironment, rampSettings } from "@routewright/ramp/environment";
 import {
@@ -40,7 +40,7 @@ function engineIn(args: readonly string[]): string {
 async function start(): Promise<void> {
   const engine = engineIn(process.argv.slice(2));
   mkdirSync(DATA_DIR, { recursive: true });
-  const keys = demoKeys(KEY_FILE, `${DATA_DIR}/demo_keys_shown.json`);
+  const keys = await demoKeys(KEY_FILE, `${DATA_DIR}/demo_keys_shown.json`);
   const reading = readEnvironments(
     { API_KEYS_FILE: KEY_FILE, LOG_LEVEL: "warn", ...process.env },
     rampSettings,
@@ -58,7 +58,14 @@ async function start(): Promise<void> {
     const copy = engine === "clickhouse" ? await openCopy(databaseUrl, results) : null;
     if (copy !== null) stops.push(() => copy.stop());
     const service = await startService({
-      environment: { ...environment, databaseUrl, clickhouseUrl: copy?.url ?? null },
+      environment: {
+        ...environment,
+        databaseUrl,
+        clickhouseUrl: copy?.url ?? null,
+        // Tables of ours go into no database of the user's that no variable names for them.
+        keysDatabaseUrl:
+          environment.keysDatabaseUrl ?? (environment.databaseUrl === null ? databaseUrl : null),
+      },
       generated: copy?.generated ?? "generated",
       dataDir: DATA_DIR,
     });
@@ -128,16 +135,17 @@ function hasRamp({ databaseUrl, secretsKey }: RampEnvironment): boolean {
  * The demo's keys: made at the first start and shown at every one, so they are kept readable beside the hashed file
  * that the server reads. Keys for real use are made with `routewright keys create`.
  */
-function demoKeys(keyFile: string, shownFile: string): DemoKeys {
+async function demoKeys(keyFile: string, shownFile: string): Promise<DemoKeys> {
   if (existsSync(shownFile) && existsSync(keyFile))
     return JSON.parse(readFileSync(shownFile, "utf8")) as DemoKeys;
-  const keys = Object.fromEntries(TIERS.map((tier) => [tier, makeKey(keyFile, tier)])) as DemoKeys;
+  const keys: Record<string, string> = {};
+  for (const tier of TIERS) keys[tier] = await makeKey(keyFile, tier);
   writeFileSync(shownFile, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600 });
-  return keys;
+  return keys as DemoKeys;
 }
 
-function makeKey(keyFile: string, tier: Tier): string {
-  const added = addKey(keyFile, { tier, user: `demo-${tier}`, org: "demo" });
+async function makeKey(keyFile: string, tier: Tier): Promise<string> {
+  const added = await new KeyFile(keyFile).create({ tier, user: `demo-${tier}`, org: "demo" });
   if (!added.ok) throw new Error(added.problems.join(" "));
   return added.value.key;
 }

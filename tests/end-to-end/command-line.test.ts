@@ -194,11 +194,11 @@ describe("routewright keys", () => {
   it("makes, lists and revokes a key", async () => {
     const made = await keys("create", "--user", "ann", "--tier", "tier1", "--org", "acme");
     expect(made.exit).toBe(0);
-    expect(made.out.trim()).toMatch(/^sk_live_[\w-]{43}$/);
+    expect(made.out.trim()).toMatch(/^sk_live_rw_[\w-]{49}$/);
     expect(made.err).toContain("The key is shown once: store it now.");
     const [head, line = ""] = (await keys("list")).out.split("\n");
     const [id = ""] = line.split("\t");
-    expect(head).toBe("id\ttier\tuser\torg\tcreated\texpires\tallowed");
+    expect(head).toBe("id\ttier\tuser\torg\tcreated\texpires\tallowed\tlast used");
     expect(line.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/, "<time>")).toBe(`${id}\ttier1\tann\tacme\t<time>`);
     expect(await keys("revoke", id)).toMatchObject({ exit: 0, out: `Revoked ${id}.\n` });
   });

@@ -283,18 +283,20 @@ describe("the packed packages in an empty repository", () => {
     });
   });
 
-  it("say what to install when REDIS_URL is set without the packages for Redis", async () => {
-    const args = ["serve", "--only", "data", "--port", String(await freePort())];
-    const withoutPackages = run(join(repository, "node_modules/.bin/routewright"), args, {
-      cwd: repository,
-      env: { ...env, DATABASE_URL: databaseUrl, REDIS_URL: "redis://127.0.0.1:6379" },
-    });
-    await expect(withoutPackages).rejects.toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(
-        "REDIS_URL needs two packages that are not installed: run `npm install ioredis rate-limiter-flexible`.",
-      ),
-    });
+  it.each([
+    ["REDIS_URL", "redis://127.0.0.1:6379", "ioredis rate-limiter-flexible"],
+    ["KEYS_DATABASE_URL", databaseUrl, "node-pg-migrate"],
+  ])("say what to install when %s is set without its packages", async (name, address, packages) => {
+    const withoutPackages = run(
+      join(repository, "node_modules/.bin/routewright"),
+      ["serve", "--only", "data"],
+      {
+        cwd: repository,
+        env: { ...env, DATABASE_URL: databaseUrl, [name]: address },
+      },
+    );
+    const stderr: unknown = expect.stringMatching(`not installed: run \`npm install ${packages}\``);
+    await expect(withoutPackages).rejects.toMatchObject({ code: 2, stderr });
   });
 
   it("bring no script that runs at install beside esbuild's own, and no telemetry", () => {

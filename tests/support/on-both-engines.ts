@@ -59,7 +59,7 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
   ...reason(HEADERS, ["cors", "headers", "malformed", "public-address", "spans", "traces"].map(http)),
   ...reason(HEADERS, ["forwarded-headers"].map(http)),
   [http("slow-readers")]: "memory of responses above the engines; streaming.test.ts reads slowly from both",
-  ...reason(BEFORE_A_QUERY, ["accepted-values", "bearer-tokens", "key-file", "keyring", "keys"].map(request)),
+  ...reason(BEFORE_A_QUERY, ["accepted-values", "bearer-tokens", "keyring", "keys"].map(request)),
   ...reason(
     BEFORE_A_QUERY,
     ["costly-requests", "rate-limits", "running-server", "unknown-keys"].map(request),

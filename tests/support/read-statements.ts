@@ -20,7 +20,7 @@ interface Sends {
   parse(query: { readonly text: string }): unknown;
 }
 
-const OF_THE_PRODUCT = /^routewright(?: health| usage| ddl)?$/;
+const OF_THE_PRODUCT = /^routewright(?: health| usage| ddl| keys)?$/;
 
 /**
  * Suites whose semantic models and metrics have SQL of the project, which is read by the role's path: of these, statements of groups
@@ -34,6 +34,7 @@ const READ = [
   ...[
     "core/request",
     "server/system",
+    "server/accounts",
     "server/operations/usage.test.ts",
     "server/operations/usage-shapes.test.ts",
     "verify",

@@ -34,6 +34,7 @@ export async function runTests(
         usageEnabled: false,
         redisUrl: null,
         keysFile: null,
+        keysDatabaseUrl: null,
       },
       keys: new Keyring(new Map([...environment.keys.owners, ...owners])),
       rateLimits: { tier0: UNLIMITED, tier1: UNLIMITED, tier2: UNLIMITED, tier3: UNLIMITED },

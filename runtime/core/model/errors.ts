@@ -55,6 +55,10 @@ export const ERRORS = {
   missingKey: forbidden("Missing authentication header: X-API-Key", "the endpoint needs a key; none is sent"),
   unknownKey: forbidden("Invalid API Key", "the key sent is not known"),
   expiredKey: forbidden("This API key expired at {at}.", "the time in the key's `expires` has passed"),
+  keysUnreachable: unavailable(
+    "The keys cannot be read. Try again in {n} seconds.",
+    "the key is not known, or was read too long ago, and the database of KEYS_DATABASE_URL does not respond; `Retry-After` has the seconds",
+  ),
   invalidToken: answers(401)(
     "Invalid token: {reason}",
     "the JWT is expired, has another issuer or audience, or has no tier",

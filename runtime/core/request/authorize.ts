@@ -108,9 +108,18 @@ function keyOf(
   audience: string | null,
 ): Result<ApiKey> | Promise<Result<ApiKey>> {
   const key = keys.find(text);
-  if (key === null) return tokens?.isToken(text) ? tokens.keyOf(text, audience) : httpError("unknownKey");
+  if (key === null) return tokens?.isToken(text) ? tokens.keyOf(text, audience) : unknownKey(keys, text);
   return hasExpired(key) ? httpError("expiredKey", { at: new Date(key.expiresAt ?? 0).toISOString() }) : key;
 }
+
+function unknownKey(keys: Keyring, text: string): HttpError {
+  return keys.mayBeStored(text)
+    ? httpError("keysUnreachable", { n: KEYS_RETRY_SECONDS })
+    : httpError("unknownKey");
+}
+
+/** A database that fails over is back after some seconds. */
+const KEYS_RETRY_SECONDS = 5;
 
 /** The keys in `X-API-Key` and `Authorization: Bearer`. Other schemes are not ours. */
 function sentKeys({ headers }: RequestSource): {

@@ -1,10 +1,13 @@
 import { type Outcome, failed, unlessFailed } from "../model/outcome.js";
 import { hash } from "node:crypto";
+import { crc32 } from "node:zlib";
 import type { ApiKey } from "../model/caller.js";
 import { isTier, TIERS } from "../model/tier.js";
 
 /** Prefix of every key (runtime/docs/keys.md). */
 export const KEY_PREFIX = "sk_live_";
+/** Prefix of a key with a checksum: secret scanners tell it from other services' `sk_live_` (runtime/docs/keys.md). */
+export const CHECKED_PREFIX = `${KEY_PREFIX}rw_`;
 /** Prefix of a key that is stored as its hash. */
 export const HASH_PREFIX = "sha256:";
 /** Length of a key's id: the first hex digits of its hash. */
@@ -13,17 +16,40 @@ export const KEY_ID_DIGITS = 12;
 /** The `org` of a tier3 key that may read the rows of all organizations. */
 export const ALL_ORGS = "*";
 
+/** Keys of a database, as this process last read them. */
+export interface StoredKeys {
+  /** The owner of the key with this hash; null: it is revoked; undefined: it is not known. */
+  get(digest: string): ApiKey | null | undefined;
+  /** `away`: the database cannot be reached; `stale`: for so long that what was read does not count any more. */
+  readonly state: "current" | "away" | "stale";
+}
+
 /** The keys of a server, by hash: the keys themselves are not kept in memory (runtime/docs/keys.md). */
 export class Keyring {
   #owners: ReadonlyMap<string, ApiKey>;
+  #stored: StoredKeys | null = null;
 
   constructor(owners: ReadonlyMap<string, ApiKey>) {
     this.#owners = owners;
   }
 
-  /** The owner of a key, or null when the key is not known. */
+  /** The owner of a key, or null when the key is not known. An entry of the database wins. */
   find(key: string): ApiKey | null {
-    return this.#owners.get(hashOf(key)) ?? null;
+    if (!hasValidChecksum(key)) return null;
+    const digest = hashOf(key);
+    const stored = this.#stored?.get(digest);
+    if (stored !== undefined) return this.#stored?.state === "stale" ? null : stored;
+    return this.#owners.get(digest) ?? null;
+  }
+
+  /** Whether a key that is not found may be one of the database, which is away. */
+  mayBeStored(key: string): boolean {
+    return this.#stored !== null && this.#stored.state !== "current" && hasValidChecksum(key);
+  }
+
+  /** Adds the keys of a database; null: none. */
+  setStored(stored: StoredKeys | null): void {
+    this.#stored = stored;
   }
 
   /** Replaces the keys in place, so that every holder of this keyring sees the new ones. */
@@ -42,6 +68,24 @@ export class Keyring {
 
 export function hasExpired({ expiresAt }: ApiKey): boolean {
   return expiresAt !== null && expiresAt <= Date.now();
+}
+
+/** `sk_live_rw_`, 43 characters of base64url and 6 of their checksum. Keys of any other length have none. */
+const CHECKED_LENGTH = CHECKED_PREFIX.length + 43 + 6;
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** Whether a key can be one of ours. False of a mistyped key, without a look-up. */
+export function hasValidChecksum(key: string): boolean {
+  if (key.length !== CHECKED_LENGTH || !key.startsWith(CHECKED_PREFIX)) return true;
+  return key.endsWith(checksumOf(key.slice(0, -6)));
+}
+
+/** CRC32 in six digits of base62. */
+export function checksumOf(text: string): string {
+  let rest = crc32(text);
+  let digits = "";
+  for (let i = 0; i < 6; i++, rest = Math.floor(rest / 62)) digits = (BASE62[rest % 62] ?? "") + digits;
+  return digits;
 }
 
 /** SHA-256 without salt: keys are long and random, so a plain digest is enough. */
@@ -122,6 +166,7 @@ function readEntry(key: string, entry: unknown, position: string): readonly [str
   const digest = digestOf(key);
   if (digest === null)
     return `${position}: a key begins with ${KEY_PREFIX}, or is ${HASH_PREFIX} and 64 hex digits.`;
+  if (!hasValidChecksum(key)) return `${position}: the key's checksum is wrong. Copy the whole key again.`;
   const record = (typeof entry === "string" ? { tier: entry } : (entry ?? {})) as Record<string, unknown>;
   const unknown = Object.keys(record).find((name) => !FIELDS.includes(name));
   if (unknown !== undefined)

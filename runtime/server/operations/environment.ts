@@ -1,10 +1,16 @@
-import { clickhouseUrl, commonSettings, publicAddress } from "../../core/environment/common.js";
+import {
+  checkedAddress,
+  clickhouseUrl,
+  commonSettings,
+  publicAddress,
+} from "../../core/environment/common.js";
 import {
   readVariables,
   SECRETS_KEY_EXPECTED,
   parseSecretsKey,
   type Variables,
 } from "../../core/environment/variables.js";
+import { postgresAddressProblem } from "../../core/model/postgres-address.js";
 import { SERVER_DEFAULTS } from "../../core/model/limits.js";
 import { isFetchable } from "../../core/model/store-address.js";
 import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../../core/model/tier.js";
@@ -29,6 +35,10 @@ export function dataSettings(variables: Variables) {
     keys: readKeys(variables),
     /** The key file, whose changes take effect in a running server; null: the keys are in `API_KEYS`. */
     keysFile: watchedKeysFile(variables),
+    /** PostgreSQL with further keys, which win over the same ones of the file and of `API_KEYS`; null: none. */
+    keysDatabaseUrl: checkedAddress(variables, "KEYS_DATABASE_URL", postgresAddressProblem),
+    /** How long keys of the database stay valid while it is away. */
+    keysStaleSeconds: variables.whole("KEYS_STALE_SECONDS", 3600, { min: 0, max: 604_800 }),
     /** The issuer of JWTs that are accepted like keys; null: none. */
     tokens: tokenSettings(variables),
     /** Requests per minute by the caller's tier. */

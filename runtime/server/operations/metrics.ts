@@ -27,7 +27,7 @@ export interface ServedRelease {
   readonly lateEndpoints: readonly string[];
   readonly load: WarehouseLoad;
   /** What works less well than it should, while queries still succeed. */
-  readonly degraded: Readonly<Record<"rate_limits" | "database", boolean>>;
+  readonly degraded: Readonly<Partial<Record<"rate_limits" | "database" | "keys", boolean>>>;
   /** By category: seconds since the data of its oldest endpoint was built. Without endpoints whose builds are unknown. */
   readonly dataAges: ReadonlyMap<string, number>;
 }
@@ -104,7 +104,7 @@ const READ: readonly Definition[] = [
   ],
   [
     "degraded",
-    "1 while rate limits are counted per process as Redis is unreachable, or the database refuses the queries of the role.",
+    "1 while rate limits are counted per process as Redis is unreachable, the database refuses the queries of the role, or that of the keys is away.",
     "max",
     ({ degraded }) => Object.entries(degraded).map(([part, isDegraded]) => [part, Number(isDegraded)]),
     "part",

@@ -33,8 +33,8 @@ export interface Service {
   readonly lateEndpoints: () => readonly string[];
   /** Sources and models, by `unique_id`, that make an endpoint late. */
   readonly lateNodes: () => readonly string[];
-  /** Why the release may be old; null while it is not. */
-  readonly refreshDegraded: () => string | null;
+  /** Why the release and the keys may be old; null for what is not. */
+  readonly degraded: () => readonly (string | null)[];
   /** Endpoints whose changes the guard holds back. */
   readonly heldBack: () => readonly HeldBackEndpoint[];
   /** The content of `/metrics`. */

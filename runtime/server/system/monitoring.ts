@@ -25,7 +25,7 @@ export const HEALTH: SystemRoute = {
 async function health(exchange: Exchange, service: Service): Promise<Reply> {
   const { gateway } = exchange;
   const connected = await gateway.warehouse.isReachable();
-  const degraded = [gateway.rates.degraded, gateway.warehouse.degraded, service.refreshDegraded()];
+  const degraded = [gateway.rates.degraded, gateway.warehouse.degraded, ...service.degraded()];
   const missingRelations = service.missingRelations();
   const details = [...degraded, ...missingRelations.map(service.reasonMissing)].filter(
     (text) => text !== null,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseKeyring, readKeyring } from "../../../runtime/core/request/keyring.js";
+import { hasValidChecksum, parseKeyring, readKeyring } from "../../../runtime/core/request/keyring.js";
 
 function read(json: unknown): ReturnType<typeof readKeyring> {
   return readKeyring(json, "keys.json");
@@ -55,6 +55,36 @@ describe("a key ring", () => {
   ])("reads when a key expires: %s", (expires, at) => {
     const reading = read({ sk_live_a: { tier: "tier1", expires } });
     expect(reading.ok && reading.value.find("sk_live_a")?.expiresAt).toBe(Date.parse(at));
+  });
+});
+
+describe("a key with a checksum", () => {
+  // Of CRC32 alone: another implementation gives the same (zlib.crc32 of Python, and base62 with 0-9A-Za-z).
+  const KEY = `sk_live_rw_${"A".repeat(43)}0EWebt`;
+
+  it("is known by it, whatever else it is", () => {
+    const reading = read({ [KEY]: "tier1" });
+    expect(reading.ok && reading.value.find(KEY)?.tier).toBe("tier1");
+  });
+
+  it("is refused without it, and in a file reported", () => {
+    const mistyped = KEY.replace("AAAA", "AAAB");
+    expect(read({ [mistyped]: "tier1" })).toEqual({
+      ok: false,
+      problems: ["keys.json, entry 1: the key's checksum is wrong. Copy the whole key again."],
+    });
+    expect(hasValidChecksum(mistyped)).toBe(false);
+    expect(hasValidChecksum(KEY)).toBe(true);
+  });
+
+  it.each([
+    "sk_live_x",
+    `sk_live_rw_${"A".repeat(40)}`,
+    `sk_live_${"A".repeat(43)}`,
+    `sk_live_rw_${"A".repeat(60)}`,
+  ])("is not a key of another form: %s", (key) => {
+    const reading = read({ [key]: "tier1" });
+    expect(reading.ok && reading.value.find(key)?.tier).toBe("tier1");
   });
 });
 

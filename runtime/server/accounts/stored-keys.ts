@@ -1,0 +1,235 @@
+import { performance } from "node:perf_hooks";
+import type pg from "pg";
+import type { PostgresClient } from "../../postgres/connection/postgres-client.js";
+import type { Logger } from "../../core/http/logger.js";
+import type { ApiKey } from "../../core/model/caller.js";
+import { messageOf } from "../../core/model/outcome.js";
+import type { Tier } from "../../core/model/tier.js";
+import type { StoredKeys } from "../../core/request/keyring.js";
+import { migrateKeys } from "./schema.js";
+
+/** How often the database is asked for changes, beside its notifications: a pooler can lose these. */
+const CHECK_MS = 1000;
+/** A change is to be known, or the database to be missed, within 2 s. */
+const QUERY_TIMEOUT_MS = 1000;
+/** All keys at once: 100,000 take 0.7 s of a busy machine. */
+const READ_TIMEOUT_MS = 30_000;
+/** How often last uses are written, in checks. A killed process loses those of its last interval. */
+const CHECKS_PER_WRITE = 60;
+const DAY_MS = 86_400_000;
+
+export interface StoredKeysOptions {
+  /** A `postgres://` address. */
+  readonly databaseUrl: string;
+  /** How long keys stay valid while the database is away. */
+  readonly staleSeconds: number;
+  readonly log: Logger;
+}
+
+interface Entry {
+  /** Null: revoked. */
+  readonly owner: ApiKey | null;
+  /** Day since 1970 on which this process last saw it. */
+  usedOn: number;
+}
+
+/** The keys of a database, all of them in memory, and kept up to date. Says which were used. */
+export class StoredKeyReader implements StoredKeys {
+  readonly #options: StoredKeysOptions;
+  /** By hash. Bounded by the keys of the database. */
+  #entries = new Map<string, Entry>();
+  #revision = -1;
+  #removals = -1;
+  #client: PostgresClient | null = null;
+  #checking: Promise<void> | null = null;
+  #isChanged = false;
+  #isAway = true;
+  #readAt = -Infinity;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  /** Ids of keys whose use today is to be written. Bounded by the keys. */
+  readonly #used = new Set<string>();
+  #today = today();
+  #checks = 0;
+
+  private constructor(options: StoredKeysOptions) {
+    this.#options = options;
+  }
+
+  /** Reads all keys. Where the database is away it goes on without, and tries again; rejects where it refuses. */
+  static async open(options: StoredKeysOptions): Promise<StoredKeyReader> {
+    const reader = new StoredKeyReader(options);
+    try {
+      await reader.#read();
+    } catch (error) {
+      reader.#drop();
+      if (!isAway(error)) throw new Error(`KEYS_DATABASE_URL: ${messageOf(error)}`, { cause: error });
+      options.log.error({ err: error }, NEVER_READ);
+    }
+    reader.#timer = setInterval(() => void reader.check(), CHECK_MS).unref();
+    return reader;
+  }
+
+  get(digest: string): ApiKey | null | undefined {
+    const entry = this.#entries.get(digest);
+    if (entry?.owner && entry.usedOn !== this.#today) {
+      entry.usedOn = this.#today;
+      this.#used.add(entry.owner.id);
+    }
+    return entry?.owner;
+  }
+
+  get state(): "current" | "away" | "stale" {
+    if (!this.#isAway) return "current";
+    return performance.now() - this.#readAt > this.#options.staleSeconds * 1000 ? "stale" : "away";
+  }
+
+  /** Why keys may be out of date, as a sentence for `/health`; null while they are not. */
+  get degraded(): string | null {
+    return this.#isAway ? "The database of the keys is unreachable: new keys are refused." : null;
+  }
+
+  /** The number of keys, revoked ones too. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Reads what has changed. Never rejects. */
+  async check(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#today = today();
+    this.#isChanged = this.#checking !== null;
+    this.#checking ??= this.#checkNow().finally(() => {
+      this.#checking = null;
+      if (this.#isChanged && !this.#isAway) void this.check();
+    });
+    await this.#checking;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    await this.#checking;
+    await this.#writeUses().catch(() => undefined);
+    this.#drop();
+  }
+
+  async #checkNow(): Promise<void> {
+    const { log, staleSeconds } = this.#options;
+    const wasAway = this.#isAway;
+    try {
+      await this.#read();
+      if (++this.#checks % CHECKS_PER_WRITE === 0) await this.#writeUses();
+      if (wasAway) log.info({ keys: this.size }, "the keys are read from the database again");
+    } catch (error) {
+      this.#drop();
+      if (!wasAway) log.error({ err: error, staleSeconds }, LOST);
+    }
+  }
+
+  /** What has changed, or all of it after a connection was lost. */
+  async #read(): Promise<void> {
+    const isNew = this.#client === null;
+    const client = (this.#client ??= await this.#connect());
+    const [state] = (await client.query<State>(STATE)).rows;
+    if (state === undefined) throw new Error("routewright_keys.state has no row");
+    const [revision, removals] = [Number(state.revision), Number(state.removals)];
+    // A new connection may lead to another state: a standby that took over, or a backup. Revisions may count from before.
+    const isWhole = isNew || removals !== this.#removals || revision < this.#revision;
+    if (isWhole || revision !== this.#revision) {
+      const { rows } = await client.query<KeyRow>(changedSince(isWhole ? -1 : this.#revision));
+      const entries = isWhole ? new Map<string, Entry>() : this.#entries;
+      for (const row of rows) entries.set(row.digest, { owner: ownerOf(row), usedOn: -1 });
+      this.#entries = entries;
+      [this.#revision, this.#removals] = [revision, removals];
+    }
+    this.#readAt = performance.now();
+    this.#isAway = false;
+  }
+
+  async #connect(): Promise<PostgresClient> {
+    const { databaseUrl } = this.#options;
+    if (this.#readAt === -Infinity) await migrateKeys(databaseUrl);
+    const { PostgresClient } = await import("../../postgres/connection/postgres-client.js");
+    const client = new PostgresClient({
+      connectionString: databaseUrl,
+      connectionTimeoutMillis: QUERY_TIMEOUT_MS,
+      query_timeout: QUERY_TIMEOUT_MS,
+      application_name: "routewright keys",
+    });
+    await client.connect();
+    client.on("notification", () => void this.check());
+    client.on("end", () => void (this.#client === client && !this.#isClosed && this.check()));
+    await client.query("LISTEN routewright_keys");
+    return client;
+  }
+
+  #drop(): void {
+    this.#isAway = true;
+    const client = this.#client;
+    this.#client = null;
+    client?.end().catch(() => undefined);
+  }
+
+  async #writeUses(): Promise<void> {
+    const ids = [...this.#used];
+    if (ids.length === 0 || this.#client === null) return;
+    await this.#client.query(WRITE_USES, [ids.sort()]);
+    for (const id of ids) this.#used.delete(id);
+  }
+}
+
+const LOST =
+  "the database of the keys is away: known keys stay valid for a time (KEYS_STALE_SECONDS), new ones are refused";
+const NEVER_READ = "the database of the keys is away: its keys are refused until it can be read";
+
+const today = (): number => Math.floor(Date.now() / DAY_MS);
+
+/** Whether a try later can do: anything but a wrong address, a missing right and a missing package. */
+function isAway(error: unknown): boolean {
+  const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown };
+  return cause === undefined && !/^(28|3D|3F|42|25006)/.test(String(code));
+}
+
+interface State {
+  readonly revision: string;
+  readonly removals: string;
+}
+
+const STATE = "SELECT revision, removals FROM routewright_keys.state";
+
+interface KeyRow {
+  readonly digest: string;
+  readonly id: string;
+  readonly user: string;
+  readonly tier: Tier;
+  readonly org: string;
+  readonly expiresAt: number | null;
+  readonly allowed: readonly string[] | null;
+  readonly isRevoked: boolean;
+}
+
+/** Up to the revision that was read before: what was written meanwhile is read again, and that changes nothing. */
+const CHANGED = `SELECT digest, id, user_name AS "user", tier, allowed, revoked_at IS NOT NULL AS "isRevoked",
+    CASE WHEN all_organizations THEN '*' ELSE coalesce(organization, '') END AS org,
+    pg_catalog.date_part('epoch', expires_at) OPERATOR(pg_catalog.*) 1000 AS "expiresAt"
+  FROM routewright_keys.keys WHERE revision OPERATOR(pg_catalog.>) $1`;
+
+/** `pg` takes the time of one query, which its types leave out. */
+function changedSince(revision: number): pg.QueryConfig {
+  const config: pg.QueryConfig & { query_timeout: number } = {
+    text: CHANGED,
+    values: [revision],
+    query_timeout: READ_TIMEOUT_MS,
+  };
+  return config;
+}
+
+function ownerOf({ id, user, tier, org, expiresAt, allowed, isRevoked }: KeyRow): ApiKey | null {
+  return isRevoked ? null : { id, user: user || id, tier, org, expiresAt, allowed };
+}
+
+/** The day of the database, so that servers agree. Sorted, so that two servers that write the same keys cannot deadlock. */
+const WRITE_USES = `INSERT INTO routewright_keys.last_uses AS known (id, day)
+  SELECT id, (pg_catalog.now() AT TIME ZONE 'UTC')::pg_catalog.date FROM pg_catalog.unnest($1::pg_catalog.text[]) AS id
+  ON CONFLICT (id) DO UPDATE SET day = excluded.day WHERE known.day OPERATOR(pg_catalog.<) excluded.day`;

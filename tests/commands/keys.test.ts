@@ -1,0 +1,98 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ownDatabase, queryAt } from "../support/database.js";
+import { ownFolder } from "../support/service.js";
+import { routewright } from "./run.js";
+
+const CREATE = ["create", "--user", "ann", "--tier", "tier1", "--org", "acme"];
+
+const folder = ownFolder();
+const url = await ownDatabase();
+const keys = (args: readonly string[], variables: Readonly<Record<string, string>> = {}) =>
+  routewright(folder, ["keys", ...args], variables);
+const inDatabase = (...args: readonly string[]) => keys(args, { KEYS_DATABASE_URL: url });
+
+describe("routewright keys, with KEYS_DATABASE_URL,", () => {
+  it("creates, lists, rotates and revokes keys in the database, and notes each change", async () => {
+    const made = await inDatabase(...CREATE);
+    expect(made.out).toMatch(/^sk_live_rw_[\w-]{49}\n$/);
+    expect(made.err).toMatch(
+      /^Stored hashed in the database of KEYS_DATABASE_URL as [0-9a-f]{12}\. The key is shown once: store it now\.\nRunning servers know of it within 2 seconds\.\n$/,
+    );
+    const [head, line = ""] = (await inDatabase("list")).out.split("\n");
+    expect(head).toBe("id\ttier\tuser\torg\tcreated\texpires\tallowed\tlast used");
+    const [id = "", ...owner] = line.split("\t");
+    expect(owner.slice(0, 3)).toEqual(["tier1", "ann", "acme"]);
+    const rotated = await inDatabase("rotate", id.slice(0, 8), "--keep", "0.5");
+    expect(rotated.out).toMatch(/^sk_live_rw_/);
+    expect(rotated.err).toContain(`The key ${id} stays valid until 20`);
+    expect(await inDatabase("revoke", id)).toMatchObject({ exit: 0, out: `Revoked ${id}.\n` });
+    expect(JSON.parse((await inDatabase("list", "--json")).out)).toMatchObject([
+      { user: "ann", org: "acme" },
+    ]);
+    expect(await queryAt(url, "SELECT action, organization FROM routewright_keys.audit ORDER BY id")).toEqual(
+      ["created", "rotated", "revoked"].map((action) => ({ action, organization: "acme" })),
+    );
+  });
+
+  it("copies a file, and keys of API_KEYS, and leaves what is there", async () => {
+    writeFileSync(
+      join(folder, "own.json"),
+      '{"sk_live_a": "tier1", "sk_live_b": {"tier": "tier3", "org": "*"}}',
+    );
+    const all = await inDatabase("import", "own.json");
+    expect(all.out).toBe("Imported 2 keys of own.json; 0 were there already.\n");
+    const variables = { KEYS_DATABASE_URL: url, API_KEYS: '{"sk_live_a": "tier2", "sk_live_c": "tier0"}' };
+    expect((await keys(["import"], variables)).out).toBe(
+      "Imported 1 keys of API_KEYS; 1 were there already.\n",
+    );
+  });
+
+  it("changes a file that --file names", async () => {
+    const made = await inDatabase(...CREATE, "--file", "other.json");
+    expect(made.err).toContain("Stored hashed in other.json as ");
+  });
+
+  it.each([
+    ["postgres://127.0.0.1:1/none", /^error: KEYS_DATABASE_URL: connect ECONNREFUSED/],
+    ["mysql://127.0.0.1/none", /^error: KEYS_DATABASE_URL: must be a postgres:\/\/ address\.\n$/],
+  ])("names the variable where the database %s cannot be used", async (address, message) => {
+    for (const args of [["list"], CREATE]) {
+      const { exit, err } = await keys(args, { KEYS_DATABASE_URL: address });
+      expect([exit, err]).toEqual([2, expect.stringMatching(message)]);
+    }
+  });
+});
+
+describe("routewright keys, without it,", () => {
+  it("changes no keys in API_KEYS", async () => {
+    const refused = await keys(CREATE, { API_KEYS: '{"sk_live_a": "tier2"}' });
+    expect(refused).toEqual({
+      exit: 2,
+      out: "",
+      err: "error: The keys are in API_KEYS, which commands cannot change: unset it, or name a key file with --file.\n",
+    });
+    expect((await keys(["list"], { API_KEYS: '{"sk_live_a": "tier2"}' })).out).toContain("\ttier2");
+  });
+
+  it("rotates a key of the file", async () => {
+    const file = ["--file", "rotated.json"];
+    await keys([...CREATE, ...file]);
+    const [{ id }] = JSON.parse((await keys(["list", "--json", ...file])).out) as [{ id: string }];
+    const rotated = await keys(["rotate", id, ...file, "--json"]);
+    expect(JSON.parse(rotated.out)).toEqual({ key: expect.stringMatching(/^sk_live_rw_/) as string });
+    expect(JSON.parse((await keys(["list", "--json", ...file])).out)).toHaveLength(2);
+  });
+
+  it.each([
+    [["rotate", "", "--file", "rotated.json"], "The id is empty. `routewright keys list` shows the ids."],
+    [
+      ["rotate", "ab", "--keep", "long", "--file", "rotated.json"],
+      "--keep must be a number of hours from 0 to 9999, such as 72 or 0.5.",
+    ],
+    [["import"], "Set KEYS_DATABASE_URL to the database that takes the keys."],
+  ])("refuses %j", async (args, message) => {
+    expect(await keys(args)).toEqual({ exit: 2, out: "", err: `error: ${message}\n` });
+  });
+});
