@@ -68,6 +68,7 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
   [handler("documented-defaults")]: "serves the starter, whose models are PostgreSQL's",
   ...reason(FAULT, ["errors-behind", "failures", "replica"].map(handler)),
   [handler("former-paths")]: "a former path has the handler of the new one: no query differs",
+  [handler("problem-details")]: BEFORE_A_QUERY,
   [handler("metrics")]: "counts requests: the engine takes no part",
   [handler("schemathesis")]:
     "reads the OpenAPI document; properties.test.ts sends random requests to both engines",

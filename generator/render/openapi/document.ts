@@ -30,6 +30,7 @@ import {
   HEADERS,
   headersOf,
   NOT_MODIFIED,
+  PROBLEM_SCHEMA,
   type OperationKind,
 } from "./responses.js";
 import { CURSOR_PAGINATION_SCHEMA, PAGINATION_SCHEMA, entriesByModel, rowSchema } from "./rows.js";
@@ -111,6 +112,7 @@ function componentsOf(
 ): JsonRecord {
   const shared = {
     Error: ERROR_SCHEMA,
+    Problem: PROBLEM_SCHEMA,
     Pagination: PAGINATION_SCHEMA,
     ...(hasCursors && { CursorPagination: CURSOR_PAGINATION_SCHEMA }),
     ...(SYSTEM_SCHEMAS as JsonRecord),

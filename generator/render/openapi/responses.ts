@@ -17,6 +17,8 @@ export const HEADERS = {
     `End of the ${RATE_WINDOW_SECONDS}-second window, as a Unix timestamp.`,
     "integer",
   ),
+  RateLimit: header('Requests left in the window, and the seconds until it ends: `"minute";r=99;t=60`.'),
+  "RateLimit-Policy": header('Requests per window, and its seconds: `"minute";q=100;w=60`.'),
   "X-Request-Id": header("Id of the request in the service's log."),
   "Retry-After": header("Seconds to wait before trying again.", "integer"),
   "WWW-Authenticate": header("How to authenticate (RFC 6750)."),
@@ -50,10 +52,30 @@ export const ERROR_SCHEMA: JsonRecord = {
   required: ["detail"],
 };
 
+/** The same as problem details (RFC 9457), where `Accept` prefers them. */
+export const PROBLEM_SCHEMA: JsonRecord = {
+  type: "object",
+  description: "Why the request failed, as problem details (RFC 9457).",
+  properties: {
+    type: { type: "string", format: "uri", description: "Names the error." },
+    title: { type: "string", description: "When the error occurs." },
+    status: { type: "integer" },
+    detail: { type: "string" },
+    "violated-policies": {
+      type: "array",
+      description: "The policies of `RateLimit-Policy` that the request exceeds.",
+      items: { type: "string" },
+    },
+  },
+  required: ["type", "title", "status", "detail"],
+};
+
 const ON_EVERY_RESPONSE: readonly HeaderName[] = [
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
   "X-RateLimit-Reset",
+  "RateLimit",
+  "RateLimit-Policy",
   "X-Request-Id",
 ];
 
@@ -177,7 +199,9 @@ export function errorComponents(): JsonMap {
         rows.map(([code, { when, detail }]) => [code, { summary: when, value: { detail } }]),
       );
       const content = { schema: ref("schemas", "Error"), examples };
-      return [name, responseObject(meaning, "application/json", content, headersOf(headers))];
+      const response = responseObject(meaning, "application/json", content, headersOf(headers));
+      const problem = { "application/problem+json": { schema: ref("schemas", "Problem") } };
+      return [name, { ...response, content: { ...(response["content"] as JsonRecord), ...problem } }];
     }),
   );
 }

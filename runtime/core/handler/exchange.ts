@@ -1,14 +1,22 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestContext } from "../model/caller.js";
 import type { Endpoint } from "../model/endpoint.js";
-import { httpError, type HttpError } from "../model/errors.js";
+import { ERRORS, httpError, type HttpError } from "../model/errors.js";
 import type { Tier } from "../model/tier.js";
 import { COMMON_HEADERS, NOSNIFF, VARY_ORIGIN, type Trace, traceOf, traceparent } from "../http/headers.js";
 import { endRequestSpan, type RequestSpan, startRequestSpan } from "../http/tracing.js";
 import type { PathItem, Route } from "../http/route.js";
 import { errorHeaders, preflightHeaders, type Reply } from "../http/send.js";
 import { type Hooks, type HttpExchange, serve } from "../http/serve.js";
-import { authorize, authorizeDocument, callerHeaders, peek, requireAccess } from "../request/authorize.js";
+import {
+  authorize,
+  authorizeDocument,
+  callerHeaders,
+  MINUTE_POLICY,
+  peek,
+  requireAccess,
+} from "../request/authorize.js";
+import { prefersProblem } from "../response/content-negotiation.js";
 import { NO_ROWS, type Sent, StreamAborted } from "../response/respond.js";
 import type { Gateway } from "./gateway.js";
 import { recordRequest, StepTimes } from "./record-request.js";
@@ -175,12 +183,28 @@ function refusalOfFault(exchange: Exchange, error: unknown): HttpError | null {
   return null;
 }
 
-/** `{"detail": …}` with its headers (runtime/docs/errors.md). */
-function errorReply({ item: { allowed }, oauth }: Exchange, error: HttpError): Reply {
+/** `{"detail": …}`, or problem details, with its headers (runtime/docs/errors.md). */
+function errorReply({ item: { allowed }, oauth, request, context }: Exchange, error: HttpError): Reply {
   const { status, retryAfter, detail } = error;
   const headers = errorHeaders({ status, retryAfter, challenge: challengeOf(error, oauth) }, allowed);
-  return { status, body: JSON.stringify({ detail }), headers };
+  if (!prefersProblem(request.headers.accept)) return { status, body: JSON.stringify({ detail }), headers };
+  return { status, body: JSON.stringify(problemOf(error, context)), headers: { ...headers, ...PROBLEM } };
 }
+
+const PROBLEM = { "Content-Type": "application/problem+json" };
+
+/** RFC 9457, of the same table. The type of a rate limit that is exceeded is a registered one. */
+function problemOf({ code, status, detail }: HttpError, { window }: RequestContext): object {
+  const title = sentenceOf(ERRORS[code].when);
+  const isOfWindow = code === "rateLimited" && window.count > window.limit;
+  if (!isOfWindow) return { type: `urn:routewright:error:${code}`, title, status, detail };
+  return { type: QUOTA_EXCEEDED, title, status, detail, "violated-policies": [MINUTE_POLICY] };
+}
+
+/** draft-ietf-httpapi-ratelimit-headers-11, 5.1. */
+const QUOTA_EXCEEDED = "https://iana.org/assignments/http-problem-types#quota-exceeded";
+
+const sentenceOf = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 /** RFC 6750: clients renew their token. RFC 9728: where they get one. */
 function challengeOf({ code }: HttpError, oauth: OAuthResource | undefined): string | null {

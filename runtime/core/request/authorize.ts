@@ -1,6 +1,6 @@
 import type { ApiKey, Caller, RateWindow, RequestContext } from "../model/caller.js";
 import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
-import { allows, isListed, type PerTier, type Tier } from "../model/tier.js";
+import { allows, isListed, type PerTier, RATE_WINDOW_SECONDS, type Tier } from "../model/tier.js";
 import {
   type ClientAddress,
   corsHeaders,
@@ -136,15 +136,30 @@ function isOurs({ keys, tokens }: AccessControl, text: string): boolean {
   return keys.find(text) !== null || tokens?.isOfIssuer(text) === true;
 }
 
-/** Headers of every response: rate limit window, request id and CORS, as flat name and value pairs. */
-export function callerHeaders({ id, window: { limit, count, resetAt }, cors }: RequestContext): string[] {
+/** The name of the rate limit in `RateLimit` and `RateLimit-Policy`. */
+export const MINUTE_POLICY = "minute";
+const SERVICE_LIMIT = `"${MINUTE_POLICY}";r=`;
+const POLICY = `"${MINUTE_POLICY}";q=`;
+const POLICY_WINDOW = `;w=${RATE_WINDOW_SECONDS}`;
+
+/**
+ * Headers of every response: rate limit window, in our own headers and in those of draft-ietf-httpapi-ratelimit-headers-11, request id
+ * and CORS, as flat name and value pairs.
+ */
+export function callerHeaders({ id, window, cors }: RequestContext): string[] {
+  const { limit, count, resetAt } = window;
+  const remaining = String(Math.max(0, limit - count));
   return [
     "X-RateLimit-Limit",
     String(limit),
     "X-RateLimit-Remaining",
-    String(Math.max(0, limit - count)),
+    remaining,
     "X-RateLimit-Reset",
     String(Math.ceil(resetAt / 1000)),
+    "RateLimit",
+    `${SERVICE_LIMIT}${remaining};t=${String(secondsLeft(window))}`,
+    "RateLimit-Policy",
+    `${POLICY}${String(limit)}${POLICY_WINDOW}`,
     "X-Request-Id",
     id,
     ...cors,

@@ -72,6 +72,30 @@ function withoutParameters(accept: string): string {
   return accept.replace(/;\s*(?!q=)[\w-]+=[^,;]*/gi, "");
 }
 
+const PROBLEM_TYPE = "application/problem+json";
+
+/**
+ * Whether errors are sent as problem details: where `Accept` names that type, and JSON not with a higher weight. Rows are never of that
+ * type, so a caller that names both wants errors in it.
+ */
+export function prefersProblem(accept: string | undefined): boolean {
+  if (accept === undefined || accept.length > MAX_PREFERENCES || !/problem\+json/i.test(accept)) return false;
+  const weight = weightIn(accept, PROBLEM_TYPE);
+  return weight > 0 && weight >= weightIn(accept, "application/json");
+}
+
+/** The weight of a media type that `Accept` names; 0 where it does not. */
+function weightIn(accept: string, type: string): number {
+  const named = accept
+    .toLowerCase()
+    .split(",")
+    .map((part) => part.split(";").map((each) => each.trim()))
+    .find(([name]) => name === type);
+  if (named === undefined) return 0;
+  const weight = named.find((parameter) => parameter.startsWith("q="));
+  return weight === undefined ? 1 : Number(weight.slice(2)) || 0;
+}
+
 /** Text before and after the rows of a response. */
 export interface Frame {
   readonly head: string;

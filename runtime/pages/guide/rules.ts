@@ -111,7 +111,11 @@ export function limitsPart(limits: GuideFacts["limits"]): readonly Child[] {
       code("X-RateLimit-Remaining"),
       " and ",
       code("X-RateLimit-Reset"),
-      " (seconds since 1970). A request above the limit is a 429: wait for the seconds in ",
+      " (seconds since 1970), and the same in the standard headers ",
+      code("RateLimit"),
+      " (left, and seconds until the window ends) and ",
+      code("RateLimit-Policy"),
+      ". A request above the limit is a 429: wait for the seconds in ",
       code("Retry-After"),
       ", then send it again.",
     ),
@@ -142,6 +146,13 @@ export function errors(): readonly Child[] {
   return [
     paragraph("An error is a JSON object whose ", code("detail"), " says what is wrong:"),
     copyable("An error", `curl '${BASE}/v1/nothing'\n# {"detail":"Not Found"}`),
+    paragraph(
+      "With ",
+      code("Accept: application/problem+json"),
+      " it is problem details (RFC 9457), with a ",
+      code("type"),
+      " for each error.",
+    ),
     table("Errors", ["Status", "Means", "Do"], lines),
   ];
 }

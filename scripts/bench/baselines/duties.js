@@ -98,6 +98,11 @@ async function answer(request, response, exchange) {
   const headers = [
     ...["X-RateLimit-Limit", String(limit), "X-RateLimit-Remaining", String(limit - window.count)],
     ...["X-RateLimit-Reset", String(Math.ceil(window.resetAt / 1000)), "X-Request-Id", exchange.id],
+    ...[
+      "RateLimit",
+      `"minute";r=${limit - window.count};t=${Math.ceil((window.resetAt - Date.now()) / 1000)}`,
+    ],
+    ...["RateLimit-Policy", `"minute";q=${limit};w=60`],
     ...["Access-Control-Allow-Origin", "*", "Access-Control-Expose-Headers", EXPOSED],
     ...["Server-Timing", `database;dur=${exchange.databaseMs.toFixed(2)}`],
     ...["X-Content-Type-Options", "nosniff", "Content-Security-Policy", "default-src 'none'"],
@@ -109,7 +114,8 @@ async function answer(request, response, exchange) {
   response.writeHead(200, headers).end(body);
 }
 
-const EXPOSED = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, ETag";
+const EXPOSED =
+  "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, X-Request-Id, ETag";
 
 function refuse(response, exchange, status, detail) {
   exchange.bytes = detail.length + 13;

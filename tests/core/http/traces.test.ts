@@ -109,11 +109,12 @@ describe("an answer", async () => {
         traceparent,
         date,
         "x-ratelimit-remaining": left,
+        ratelimit,
         "x-request-id": id,
         "server-timing": timing,
         ...others
       } = reply.headers;
-      expect([traceparent, date, left, id]).not.toContain(undefined);
+      expect([traceparent, date, left, ratelimit, id]).not.toContain(undefined);
       // Of this machine, and of responses with rows.
       expect(timing === undefined).toBe(reply.status !== 200);
       expect(plain.headers).toMatchObject(others);

@@ -45,6 +45,8 @@ describe("the headers of the window", () => {
       headers: { ...question.headers, ...headers },
     });
     expect(windowOf(reply)).toEqual({ limit: "100", remaining: "99" });
+    expect(reply.headers["ratelimit"]).toMatch(/^"minute";r=99;t=(60|59)$/);
+    expect(reply.headers["ratelimit-policy"]).toBe('"minute";q=100;w=60');
     const reset = Number(reply.headers["x-ratelimit-reset"]);
     expect(reset).toBeGreaterThanOrEqual(before + 60);
     expect(reset).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + 61);

@@ -257,6 +257,8 @@ for (const [name, programs, start] of EDGES) {
         "x-request-id",
         "x-ratelimit-limit",
         "x-ratelimit-reset",
+        "ratelimit",
+        "ratelimit-policy",
         "server-timing",
         "traceparent",
       ];

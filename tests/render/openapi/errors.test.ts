@@ -111,10 +111,12 @@ describe("the headers of a response", () => {
 
   it("are those of the rate limit and the request id on every one", () => {
     for (const one of [...inline, ...Object.values<Parsed>(components.responses)]) {
-      expect(Object.keys(one.headers).slice(0, 4)).toEqual([
+      expect(Object.keys(one.headers).slice(0, 6)).toEqual([
         "X-RateLimit-Limit",
         "X-RateLimit-Remaining",
         "X-RateLimit-Reset",
+        "RateLimit",
+        "RateLimit-Policy",
         "X-Request-Id",
       ]);
     }
