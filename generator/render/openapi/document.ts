@@ -31,6 +31,7 @@ import {
   headersOf,
   NOT_MODIFIED,
   PROBLEM_SCHEMA,
+  queryExtension,
   type OperationKind,
 } from "./responses.js";
 import { CURSOR_PAGINATION_SCHEMA, PAGINATION_SCHEMA, entriesByModel, rowSchema } from "./rows.js";
@@ -180,6 +181,7 @@ function systemOperations(route: DescribedRoute): readonly (readonly [string, Ht
     summary,
     description,
     query = null,
+    queryMethod,
     responses,
     tier = access.tier ?? "tier0",
   } = operation;
@@ -192,7 +194,10 @@ function systemOperations(route: DescribedRoute): readonly (readonly [string, Ht
     tags: [SYSTEM_TAG],
     summary,
     description,
-    extensions: { "x-tier": tier },
+    extensions: {
+      "x-tier": tier,
+      ...(queryMethod !== undefined && queryExtension(queryMethod)),
+    },
     // A key must be valid even where none is required: public operations have the key errors too.
     security: securityOf(access.tier ?? "tier0"),
     parameters: query === null ? undefined : parametersOf(query),

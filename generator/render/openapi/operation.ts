@@ -16,7 +16,7 @@ import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import { operationIdOf } from "./names.js";
 import { codeList, paragraphs } from "./markdown.js";
 import { queryParameters, requestBody, requiredFilters } from "./parameters.js";
-import { errorReferences } from "./responses.js";
+import { errorReferences, queryExtension } from "./responses.js";
 import { pagingHints } from "./client-hints.js";
 import { rowsResponse } from "./rows.js";
 
@@ -32,6 +32,8 @@ export function dataOperations(
     dataOperation(entry, endpoint, method, former),
   ]);
 }
+
+const QUERY = queryExtension("The same body and responses; safe to repeat (RFC 10008).");
 
 /** `endpoint`: the entry as it answers at the path. */
 function dataOperation(
@@ -51,7 +53,7 @@ function dataOperation(
       ...(entry.stability && { "x-stability": entry.stability }),
       ...(entry.freshness && { "x-freshness": { ...entry.freshness } }),
       "x-dbt-model": endpoint.model,
-      ...(method === "GET" && pagingHints(entry)),
+      ...(method === "GET" ? pagingHints(entry) : QUERY),
     },
     security: endpoint.rows === undefined ? securityOf(endpoint.tier) : KEY,
     ...inputOf(entry, method),

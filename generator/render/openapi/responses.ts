@@ -23,6 +23,7 @@ export const HEADERS = {
   "Retry-After": header("Seconds to wait before trying again.", "integer"),
   "WWW-Authenticate": header("How to authenticate (RFC 6750)."),
   Allow: header("The methods of the path."),
+  "Accept-Query": header("What QUERY takes."),
   "Content-Range": header("Length of the body, as `bytes */` and a number."),
   ETag: header("Version of the rows. Send it in `If-None-Match`: 304 while the rows are the same."),
   "X-Data-As-Of": header(
@@ -138,6 +139,12 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
   ),
   408: answer("RequestTimeout", "The request has not arrived in time.", ["POST"]),
   413: answer("ContentTooLarge", "The body is larger than 1 MiB.", ["POST"]),
+  415: answer(
+    "UnsupportedMediaType",
+    "A QUERY does not say `Content-Type: application/json`.",
+    [],
+    ["Accept-Query"],
+  ),
   416: answer(
     "RangeNotSatisfiable",
     "The range begins behind the last byte of the body; `Content-Range` has its length.",
@@ -189,6 +196,11 @@ const REFERENCES = Object.entries(ERROR_RESPONSES).map(([status, { name, of }]) 
   of,
   reference: ref("responses", name),
 }));
+
+/** What is said of `QUERY`, for which OpenAPI 3.1 has no operation. */
+export function queryExtension(description: string): JsonRecord {
+  return { "x-query": { description, responses: { 415: ref("responses", "UnsupportedMediaType") } } };
+}
 
 /** The components of all error responses: the meaning of the status, and an example per cause. */
 export function errorComponents(): JsonMap {

@@ -11,6 +11,7 @@ import { NO_ROWS } from "../response/respond.js";
 import { KeptAnswer, type ReadAnswer } from "../response/values-cache.js";
 import type { Exchange } from "./exchange.js";
 import { recordRequest, StepTimes } from "./record-request.js";
+import { readBodyFields } from "./resolve.js";
 import { errorOf, run, testsRefusal } from "./run.js";
 
 /** An endpoint that is asked about its rows, and by what fields. */
@@ -40,17 +41,27 @@ export interface RowsQuestion<T extends object> {
   readonly answer: (rows: readonly ReadRow[], hasMore: boolean) => T;
 }
 
-/** The endpoint and the fields of a query string. */
-export function rowsRequest(
+/** The endpoint and the fields of a query string, or of the body of a QUERY. Null when the client has disconnected. */
+export async function rowsRequest(
   exchange: Exchange,
   { endpointAt, isPrivate }: EndpointLookup,
-): Result<RowsRequest> {
-  const fields = queryFields(queryOf(exchange.request).toString());
+): Promise<Result<RowsRequest> | null> {
+  const fields = await requestFields(exchange);
+  if (fields === null || isHttpError(fields)) return fields;
   const path = readRequired("path", fields);
   if (isHttpError(path)) return path;
   const endpoint = endpointAt(path);
   if (endpoint === null) return httpError("notFound");
   return { endpoint, path, fields, isPrivate, requestPath: exchange.item.path };
+}
+
+function requestFields({
+  request,
+  context,
+}: Exchange): Result<RawFields> | Promise<Result<RawFields> | null> {
+  const query = queryOf(request);
+  if (request.method !== "QUERY") return queryFields(query.toString());
+  return query.size > 0 ? httpError("queryOnPost") : readBodyFields(request, context.caller);
 }
 
 /**

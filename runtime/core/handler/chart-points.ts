@@ -38,8 +38,8 @@ export async function chartPoints(
   exchange: Exchange,
   lookup: EndpointLookup,
 ): Promise<Result<ChartPoints> | null> {
-  const request = rowsRequest(exchange, lookup);
-  return isHttpError(request) ? request : pointsOfChart(exchange, request);
+  const request = await rowsRequest(exchange, lookup);
+  return request === null || isHttpError(request) ? request : pointsOfChart(exchange, request);
 }
 
 /** The points of a chart, as the caller may read them. Null when the client has disconnected. */

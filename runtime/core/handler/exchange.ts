@@ -140,7 +140,7 @@ const LIMITED: RouteAccess = { limit: "caller" };
 const CHECKS = { caller: authorize, document: authorizeDocument, none: peek } as const;
 
 const PREFLIGHT = preflightHeaders(
-  "GET, HEAD, POST, OPTIONS",
+  "GET, HEAD, POST, QUERY, OPTIONS",
   "X-API-Key, Authorization, Content-Type, If-None-Match, Prefer, X-Request-Id, Traceparent, Tracestate",
 );
 

@@ -50,7 +50,8 @@ function pathOfEndpoint(endpoint: Endpoint, called: ServedEndpoint): DataPath {
   const { path, tier, methods } = called.spec;
   const access = { limit: "caller", tier } as const;
   const handle: DataRoute["handle"] = (exchange) => serveRows(exchange, called);
-  const routes = methods.map((method): DataRoute => ({ method, path, access, operation: null, handle }));
+  const all = methods.flatMap((method) => (method === "POST" ? (["POST", "QUERY"] as const) : method));
+  const routes = all.map((method): DataRoute => ({ method, path, access, operation: null, handle }));
   return { ...pathItem(routes), endpoint };
 }
 

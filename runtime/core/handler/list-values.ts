@@ -31,13 +31,13 @@ interface ListedValue {
 /** Longer lists are cut. */
 const MAX_BYTES = 64 * 1024;
 
-/** The values that a query string asks for. */
+/** The values that a request asks for. */
 export async function requestedValues(
   exchange: Exchange,
   lookup: EndpointLookup,
 ): Promise<Result<ListedValues> | null> {
-  const request = rowsRequest(exchange, lookup);
-  return isHttpError(request) ? request : columnValues(exchange, request);
+  const request = await rowsRequest(exchange, lookup);
+  return request === null || isHttpError(request) ? request : columnValues(exchange, request);
 }
 
 /** The values of a column, as the caller may read them. Null when the client has disconnected. */

@@ -79,7 +79,8 @@ export function resolveRequest(
   const mark = url.indexOf("?");
   const query = mark === -1 ? "" : url.slice(mark + 1);
   const format = formatOf(request, endpoint);
-  if (request.method === "POST") return resolveBody(gateway, endpoint, request, caller, { query, format });
+  if (request.method === "POST" || request.method === "QUERY")
+    return resolveBody(gateway, endpoint, request, caller, { query, format });
   const fields = query === "" ? NO_FIELDS : queryFields(query);
   return resolve(gateway, endpoint, caller, { fields, source: "query", format });
 }
@@ -100,10 +101,21 @@ async function resolveBody(
   return resolve(gateway, endpoint, caller, { fields, source: "body", format });
 }
 
-async function readBodyFields(request: DataRequest, caller: Caller): Promise<Result<RawFields> | null> {
+/** The fields of a JSON body; null when the client disconnected while sending. */
+export async function readBodyFields(
+  request: DataRequest,
+  caller: Caller,
+): Promise<Result<RawFields> | null> {
+  // RFC 10008 asks for it. A POST may say anything.
+  if (request.method === "QUERY" && !isJson(request.headers["content-type"]))
+    return httpError("queryNotJson");
   if (request.body !== undefined) return fieldsOfParsed(request.body);
   const text = await readBodyText(request, caller);
   return typeof text === "string" ? bodyFields(text) : text;
+}
+
+function isJson(contentType = ""): boolean {
+  return /^application\/json\s*(?:;|$)/i.test(contentType);
 }
 
 /** The text of a caller's body; null when the client disconnected while sending. */

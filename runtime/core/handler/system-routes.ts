@@ -162,6 +162,7 @@ export const ROUTES = {
           },
         },
       ),
+      queryMethod: "The parameters as fields of a JSON body.",
       responses: [jsonAnswer("The values.", named("ColumnValues"))],
     },
   },

@@ -1,6 +1,7 @@
 import type { Schema } from "../model/schema.js";
 
-export type HttpMethod = "GET" | "POST" | "PATCH" | "DELETE";
+/** `QUERY` (RFC 10008) has no operation in OpenAPI 3.1. */
+export type HttpMethod = "GET" | "POST" | "QUERY" | "PATCH" | "DELETE";
 
 /** JSON whose keys have an order. Texts of a manifest are keys of a `Map`: an object would move "2024" to the front. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonRecord | JsonMap;
@@ -27,6 +28,8 @@ export interface Operation {
   readonly query?: Schema | null;
   readonly body?: Schema | null;
   readonly responses: readonly DescribedResponse[];
+  /** What is said of `QUERY` at the same path, for which OpenAPI 3.1 has no operation. */
+  readonly queryMethod?: string;
 }
 
 /** An operation object (OpenAPI 3.1) before its keys are in order. */

@@ -48,9 +48,19 @@ export function errorHeaders(
 ): Readonly<Record<string, string>> {
   if (retryAfter !== null) return { "Retry-After": String(retryAfter) };
   if (challenge !== null) return { "WWW-Authenticate": challenge };
-  if (status === 405 && allowed !== null) return { Allow: allowed };
+  if (status === 405 && allowed !== null) return Object.fromEntries(allowHeaders(allowed));
+  if (status === 415) return ACCEPT_QUERY;
   // The rest of the body is not read: the connection closes after the response.
   return status === 413 ? { Connection: "close" } : NO_HEADERS;
+}
+
+/** What `QUERY` takes (RFC 10008), as the name and value of a header. */
+const QUERY_TYPES = ["Accept-Query", "application/json"] as const;
+const ACCEPT_QUERY = Object.fromEntries([QUERY_TYPES]);
+
+/** The methods of a path, and what its `QUERY` takes. */
+function allowHeaders(allowed: string): readonly (readonly [name: string, value: string])[] {
+  return [["Allow", allowed], ...(/\bQUERY\b/.test(allowed) ? [QUERY_TYPES] : [])];
 }
 
 /** What pages of other origins may send, as headers of a preflight. */
@@ -74,7 +84,7 @@ export function sendOptions(
   common: readonly string[],
   preflight: readonly string[],
 ): void {
-  const allow = allowed === null ? [] : ["Allow", allowed];
+  const allow = allowed === null ? [] : allowHeaders(allowed).flat();
   const network = asksForPrivateNetwork(request, common) ? PRIVATE_NETWORK : [];
   writeHead(response, 204, [...common, ...preflight, ...network, ...allow]);
   response.end();

@@ -13,7 +13,7 @@ interface CountedResponse {
 const PREFIXES: Readonly<Record<CachedService, string>> = { data: "routewright", ramp: "routewright_ramp" };
 
 /** Methods with a label value of their own. Others share one, since a caller may send any word. */
-const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "OPTIONS"]);
+const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "QUERY", "OPTIONS"]);
 
 export interface CollectedMetric {
   readonly name: string;

@@ -236,7 +236,11 @@ export const ERRORS = {
   ),
   queryOnPost: badRequest(
     "POST endpoints accept filter and pagination fields in JSON body only.",
-    "a POST carries a query string",
+    "a POST or a QUERY carries a query string",
+  ),
+  queryNotJson: answers(415)(
+    "QUERY takes JSON: send Content-Type: application/json.",
+    "a QUERY has no `Content-Type`, or another one",
   ),
   bodyNotJson: badRequest("Request body must be valid JSON.", "the body cannot be parsed"),
   bodyNotObject: badRequest("Request body must be a JSON object.", "the body is JSON, but not an object"),

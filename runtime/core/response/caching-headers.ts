@@ -37,9 +37,9 @@ function repeatsHeader({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">): boo
   return false;
 }
 
-/** `Cache-Control` of a response that only its client may store. */
-export function privateControl(request: Pick<IncomingMessage, "rawHeaders">): string {
-  return repeatsHeader(request) ? NOT_KEPT : REVALIDATED;
+/** `Cache-Control` of a response that only its client may store. A cache that does not know `QUERY` would key it by the address. */
+export function privateControl(request: CachingContext["request"]): string {
+  return request.method === "QUERY" || repeatsHeader(request) ? NOT_KEPT : REVALIDATED;
 }
 
 /** What caching headers depend on besides the endpoint and its caller. */

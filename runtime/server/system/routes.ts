@@ -9,7 +9,7 @@ import { CATALOGUE, FIGURES, LLMS, OPENAPI } from "./documents.js";
 import { HEALTH, METRICS, STATUS } from "./monitoring.js";
 import { REFRESH } from "./refresh.js";
 import { USAGE } from "./usage.js";
-import { VALUES } from "./values.js";
+import { VALUES, VALUES_QUERY } from "./values.js";
 
 /**
  * The routes of the service itself in the documented order (runtime/docs/system-endpoints.md). `pages`: those of the
@@ -30,6 +30,7 @@ export function systemRoutes(pages: readonly PageRoute[]): readonly SystemRoute[
     CHANGELOG,
     CHANGELOG_FEED,
     VALUES,
+    VALUES_QUERY,
     CHART,
     USAGE,
     METRICS,

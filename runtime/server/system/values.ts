@@ -10,6 +10,12 @@ export const VALUES: SystemRoute = {
   handle: values,
 };
 
+export const VALUES_QUERY: SystemRoute = {
+  ...VALUES,
+  method: "QUERY",
+  operation: null,
+};
+
 async function values(exchange: Exchange, service: Service): Promise<Reply | HttpError | null> {
   const found = await requestedValues(exchange, service);
   return found === null || isHttpError(found) ? found : json(200, found);

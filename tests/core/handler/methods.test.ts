@@ -72,8 +72,8 @@ it.each(["/v1/shop/legacy", "/v1/shop/envelope?limit=1", "/v1/shop/pages?limit=0
 
 describe("a method that a path does not have", () => {
   it.each([
-    ["PUT", "/v1/shop/filters", "GET, HEAD, POST, OPTIONS"],
-    ["DELETE", "/v1/shop/filters", "GET, HEAD, POST, OPTIONS"],
+    ["PUT", "/v1/shop/filters", "GET, HEAD, POST, QUERY, OPTIONS"],
+    ["DELETE", "/v1/shop/filters", "GET, HEAD, POST, QUERY, OPTIONS"],
     ["PATCH", "/v1/shop/legacy", "GET, HEAD, OPTIONS"],
     ["POST", "/v1/shop/legacy", "GET, HEAD, OPTIONS"],
     ["POST", "/v1/shop/get_only", "GET, HEAD, OPTIONS"],

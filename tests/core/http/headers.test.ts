@@ -52,7 +52,7 @@ describe("a browser's page from anywhere", () => {
     expect(headers["access-control-allow-origin"]).toBe("*");
     expect(headers["access-control-allow-credentials"]).toBeUndefined();
     expect(headers["access-control-expose-headers"]).toBe(
-      "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, ETag, X-Data-As-Of, X-Data-Freshness, X-Data-Quality, Deprecation, Sunset, Link, Traceparent, Server-Timing, X-Total-Count, Preference-Applied",
+      "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, ETag, X-Data-As-Of, X-Data-Freshness, X-Data-Quality, Deprecation, Sunset, Link, Traceparent, Server-Timing, X-Total-Count, Preference-Applied, Accept-Query",
     );
   });
 
@@ -68,7 +68,7 @@ describe("a browser's page from anywhere", () => {
     expect([status, text]).toEqual([204, ""]);
     expect(headers).toMatchObject({
       "access-control-allow-origin": "*",
-      "access-control-allow-methods": "GET, HEAD, POST, OPTIONS",
+      "access-control-allow-methods": "GET, HEAD, POST, QUERY, OPTIONS",
       "access-control-allow-headers":
         "X-API-Key, Authorization, Content-Type, If-None-Match, Prefer, X-Request-Id, Traceparent, Tracestate",
       "access-control-max-age": "7200",
@@ -80,7 +80,7 @@ describe("a browser's page from anywhere", () => {
 
 describe("OPTIONS without a browser", () => {
   it.each([
-    ["/v1/shop/filters", "GET, HEAD, POST, OPTIONS"],
+    ["/v1/shop/filters", "GET, HEAD, POST, QUERY, OPTIONS"],
     ["/v1/shop/legacy", "GET, HEAD, OPTIONS"],
     ["/", "GET, HEAD, OPTIONS"],
     ["/docs", "GET, HEAD, OPTIONS"],

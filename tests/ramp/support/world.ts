@@ -101,7 +101,7 @@ export interface World {
   /** Whether a query gives `true`. */
   holds(sql: string, values?: readonly unknown[]): Promise<boolean>;
   call(
-    method: "GET" | "POST" | "HEAD" | "PUT" | "PATCH" | "DELETE",
+    method: "GET" | "POST" | "QUERY" | "HEAD" | "PUT" | "PATCH" | "DELETE",
     path: string,
     options?: CallOptions,
   ): Promise<Reply>;
