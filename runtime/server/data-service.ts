@@ -27,8 +27,6 @@ import type { RefreshLog } from "./release/refresh.js";
 import { Documents } from "../pages/documents.js";
 import type { RequestRecord } from "../core/handler/request-record.js";
 import { requestFields } from "./operations/request-log.js";
-import { findAt } from "../core/response/content-negotiation.js";
-import { pathOf, RouteTable } from "../core/http/route.js";
 import type { Environment } from "./operations/environment.js";
 import type { StoredKeyReader } from "./accounts/stored-keys.js";
 import { KeyFileWatcher } from "./operations/key-file-watcher.js";
@@ -36,12 +34,8 @@ import { adapterProblem, clickhouseAddress } from "../core/model/clickhouse-addr
 import type { Logger } from "../core/http/logger.js";
 import { listen, type RunningServer } from "../core/http/listen.js";
 import { Usage } from "./operations/usage.js";
-import type { RequestListener } from "node:http";
-import { documentRoutes } from "../pages/pages.js";
-import { routesOf, systemRoutes } from "./system/routes.js";
+import { dataApiListener } from "./data-listener.js";
 import type { Service } from "./system/context.js";
-import { mcpRoutes } from "./mcp/mcp-endpoint.js";
-import { serveExchange, UNKNOWN_PATH } from "../core/handler/exchange.js";
 
 interface DataServiceOptions {
   readonly environment: Environment;
@@ -88,7 +82,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   });
   const parts = openParts({ ...options, builds }, loaded, { usage, storedKeys });
   const { gateway, metrics } = parts;
-  const listener = dataApiListener(parts, serviceOf({ ...options, builds }, parts), options);
+  const listener = dataApiListener({ ...parts, ...options }, serviceOf({ ...options, builds }, parts));
   const server = await listen(listener, environment.host, environment.port, {
     earlyErrors: earlyErrors(gateway),
   }).catch(async (error: unknown) => {
@@ -311,30 +305,4 @@ async function openUsage(
       "usage is not recorded: it is stored in PostgreSQL. Set DATABASE_URL to one, and CLICKHOUSE_URL to ClickHouse",
     );
   return null;
-}
-
-/** The data API as a listener. An endpoint runs the handler that its generated module exports. */
-function dataApiListener(
-  { gateway, documents }: ServiceParts,
-  service: Service,
-  { active, about, environment: mcp }: DataServiceOptions,
-): RequestListener {
-  const { title, isPrivate } = service;
-  const endpoints = () => active.current.endpoints;
-  const routes = new RouteTable([
-    ...routesOf(service, systemRoutes(documentRoutes(title, about))),
-    ...mcpRoutes({ settings: mcp, documents, title, endpoints, isPrivate }),
-  ]);
-  const locals = { gateway };
-  return (request, response) => {
-    const path = pathOf(request.url ?? "/");
-    const endpoint = findAt(active.current.served, path);
-    if (endpoint === null) {
-      const item = routes.find(path)?.item ?? UNKNOWN_PATH;
-      return void serveExchange(gateway, item, request, response);
-    }
-    const handler = (request.method === "POST" ? endpoint.post : endpoint.get) as unknown as RequestListener;
-    (response as { locals?: object }).locals = locals;
-    return handler(request, response);
-  };
 }

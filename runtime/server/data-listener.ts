@@ -1,0 +1,46 @@
+import type { RequestListener } from "node:http";
+import { serveExchange, UNKNOWN_PATH } from "../core/handler/exchange.js";
+import type { Gateway } from "../core/handler/gateway.js";
+import type { ActiveRelease } from "../core/handler/loaded-release.js";
+import { pathOf, RouteTable } from "../core/http/route.js";
+import type { ApiAbout } from "../core/model/about.js";
+import { findAt } from "../core/response/content-negotiation.js";
+import type { Documents } from "../pages/documents.js";
+import { documentRoutes } from "../pages/pages.js";
+import { mcpRoutes } from "./mcp/mcp-endpoint.js";
+import type { Environment } from "./operations/environment.js";
+import type { Service } from "./system/context.js";
+import { routesOf, systemRoutes } from "./system/routes.js";
+
+interface ListenerParts {
+  readonly gateway: Gateway;
+  readonly documents: Documents;
+  readonly active: ActiveRelease;
+  readonly about: ApiAbout;
+  readonly environment: Environment;
+}
+
+/** The data API as a listener. An endpoint runs the handler that its generated module exports. */
+export function dataApiListener(
+  { gateway, documents, active, about, environment: mcp }: ListenerParts,
+  service: Service,
+): RequestListener {
+  const { title, isPrivate } = service;
+  const endpoints = () => active.current.endpoints;
+  const routes = new RouteTable([
+    ...routesOf(service, systemRoutes(documentRoutes(title, about))),
+    ...mcpRoutes({ settings: mcp, documents, title, endpoints, isPrivate }),
+  ]);
+  const locals = { gateway };
+  return (request, response) => {
+    const path = pathOf(request.url ?? "/");
+    const endpoint = findAt(active.current.served, path);
+    if (endpoint === null) {
+      const item = routes.find(path)?.item ?? UNKNOWN_PATH;
+      return void serveExchange(gateway, item, request, response);
+    }
+    const handler = (request.method === "POST" ? endpoint.post : endpoint.get) as unknown as RequestListener;
+    (response as { locals?: object }).locals = locals;
+    return handler(request, response);
+  };
+}
