@@ -217,6 +217,8 @@ async function bundlePages(): Promise<void> {
       explore: inRoot("runtime/pages/explorer/explore.css"),
       guide: inRoot("runtime/pages/guide/guide-page.ts"),
       "guide-style": inRoot("runtime/pages/guide/guide.css"),
+      status: inRoot("runtime/pages/status/status-page.ts"),
+      "status-style": inRoot("runtime/pages/status/status.css"),
     },
   });
   // Not a module: it runs before the page is drawn.

@@ -4,11 +4,12 @@ import { catalogueFor, type CatalogueSource } from "./catalogue.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "./catalogue-body.js";
 import type { HeadlineFigure } from "../core/model/about.js";
 import type { Access } from "../core/model/caller.js";
-import { atomOf, type Changelog, changelogFor } from "../core/model/changelog.js";
+import { atomOf, type Changelog, changelogFor, feedOf } from "../core/model/changelog.js";
 import { withoutPreamble } from "../core/model/endpoint-title.js";
 import { allows, type Tier } from "../core/model/tier.js";
 import { BufferedResult } from "../core/response/buffered-result.js";
 import type { BuildRecords } from "../core/warehouse/data-versions.js";
+import { isTrouble, statesOf } from "./endpoint-states.js";
 import { figureAddress, figureAddresses } from "./live-endpoint.js";
 import type { Search } from "./search.js";
 import { type OpenApi, openApiFor, textWithRows, withBearer } from "./served-openapi.js";
@@ -213,6 +214,35 @@ export class Documents {
       const text = isAtom ? atomOf(seen, title, at, this.#since) : JSON.stringify(seen);
       return new BufferedResult(Buffer.from(text), 0, 0);
     });
+  }
+
+  /** The endpoints that are late, failed or deprecated, as a feed: made anew, since time alone makes rows late. */
+  status(caller: Access): BufferedResult {
+    const { base, title } = this.#api;
+    const now = Date.now();
+    const since = `${this.#since}T00:00:00Z`;
+    const id = base ? `${base}/v1/system/status` : "urn:routewright:status";
+    const items = this.catalogue(caller).body.endpoints.flatMap((endpoint) =>
+      statesOf(endpoint, now)
+        .filter(isTrouble)
+        .map(({ name, text, at }) => ({
+          id: `${id}#${endpoint.path},${name.replace(" ", "-")},${at ?? ""}`,
+          title: `${endpoint.path}: ${name}`,
+          // What is yet to come is news since the server started.
+          updated: at === null || Date.parse(at) > now ? since : new Date(at).toISOString(),
+          text: at === null ? text : `${text}, ${at}`,
+        })),
+    );
+    const newest =
+      items
+        .map(({ updated }) => updated)
+        .sort()
+        .at(-1) ?? since;
+    const at = base
+      ? { self: `${base}/v1/system/status.atom`, explorer: `${base}/status` }
+      : { self: "status.atom", explorer: "../../status" };
+    const head = { id, title: `${title}: status`, author: title, updated: newest };
+    return new BufferedResult(Buffer.from(feedOf(head, at, items)), 0, 0);
   }
 
   /** The search over the endpoints that a caller may call. Builds and tests do not change it. */

@@ -40,17 +40,18 @@ function documentFiles(): readonly string[] {
   return [
     ...["frame.css", "theme.js", "reference.js", "reference-style.css", "redoc.js"],
     ...["swagger-ui-bundle.js", "swagger-ui.css", "guide.js", "guide-style.css", "explore.css"],
+    ...["status.js", "status-style.css"],
     // Those that the explorer loads later have names of their own.
     ...readdirSync(folder).filter((name) => /^explore[\w-]*\.js$/.test(name)),
   ];
 }
 
-/** `/docs` (Swagger UI) and `/redoc`; of the data API also `/explore` and `/guide` (runtime/docs/catalogue.md, Explorer). */
+/** `/docs` (Swagger UI) and `/redoc`; of the data API also `/explore`, `/guide` and `/status` (runtime/docs/catalogue.md, Explorer). */
 function documentPages(title: string, about: ApiAbout | null): readonly PageRoute[] {
   const head = { title, hasFeed: about !== null, ...about };
   const pages = pagesOf(about);
   // The explorer comes first in the menu.
-  const menu = about === null ? pages : [EXPLORER, GUIDE, SWAGGER, REDOC];
+  const menu = about === null ? pages : [EXPLORER, GUIDE, STATUS, SWAGGER, REDOC];
   return pages.map((page) => {
     const read = (): Buffer => Buffer.from(documentOf(head, menuOf(menu, page), page));
     return get(page.route.path, document("text/html", page.policy, read), page.route.operation);
@@ -58,7 +59,7 @@ function documentPages(title: string, about: ApiAbout | null): readonly PageRout
 }
 
 const pagesOf = (about: ApiAbout | null): readonly PageParts[] =>
-  about === null ? [SWAGGER, REDOC] : [SWAGGER, REDOC, EXPLORER, GUIDE];
+  about === null ? [SWAGGER, REDOC] : [SWAGGER, REDOC, EXPLORER, GUIDE, STATUS];
 
 /** The documents with their files, none of them of another host. */
 export function documentRoutes(title: string, about: ApiAbout | null = null): readonly PageRoute[] {
@@ -296,6 +297,19 @@ const GUIDE: PageParts = {
 <noscript><p>This page needs JavaScript. The same is described at <a href="openapi.json">openapi.json</a>.</p></noscript>
 </main>`,
   content: "guide",
+};
+
+const STATUS: PageParts = {
+  route: PAGE_ROUTES.status,
+  name: "Status",
+  policy: EXPLORER_POLICY,
+  styles: ["frame.css", "status-style.css"],
+  script: "status.js",
+  main: `<main aria-busy="true">
+<p>Loading the status …</p>
+<noscript><p>This page needs JavaScript. The same is at <a href="v1/system/status.atom">status.atom</a>.</p></noscript>
+</main>`,
+  content: "status",
 };
 
 function escapeHtml(text: string): string {

@@ -174,7 +174,7 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
   });
 
   it("no script names a source map that is not served", async () => {
-    const pages = ["/docs", "/redoc", "/explore", "/guide", "/explore/embed"];
+    const pages = ["/docs", "/redoc", "/explore", "/guide", "/status", "/explore/embed"];
     const texts = await Promise.all(pages.map(async (path) => (await fetch(starter + path)).text()));
     const named = texts.flatMap((text) => [...text.matchAll(/src="(?:\.\.\/)?(docs\/[^"]+)"/g)]);
     const scripts = new Set(named.map(([, path = ""]) => path));
@@ -338,7 +338,7 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
       await page.emulateMedia({ colorScheme: "dark" });
       await expect.poll(ground).toBe(dark);
     }
-    const header = ["Routewright Data API", "Explore\nGuide\nSwagger UI\nRedoc\nOpenAPI", "Light theme"];
+    const header = ["Routewright Data API", "Explore\nGuide\nStatus\nSwagger UI\nRedoc\nOpenAPI", "Light theme"];
     expect(headers).toEqual([header, "explore", header, "docs", header, "redoc"]);
   });
 });

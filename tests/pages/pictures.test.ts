@@ -25,6 +25,7 @@ const PAGES = {
   missing: ["/explore?endpoint=/v1/none", "h2"],
   embed: ["/explore/embed?endpoint=/v1/bridges/volume/daily", ".plot"],
   guide: ["/guide", "#guide .code"],
+  status: ["/status", "#status tbody tr"],
   docs: ["/docs", ".opblock-tag"],
   redoc: ["/redoc", "#redoc h1"],
 } as const;

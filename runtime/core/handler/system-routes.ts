@@ -29,9 +29,9 @@ function textAnswer(description: string, mediaType: string): Operation["response
   return { status: 200, description, mediaType, schema: text };
 }
 
-function pageRoute(path: string, summary: string, description: string) {
+function pageRoute(path: string, summary: string, description: string, name = path.slice(1)) {
   const operation: SystemOperation = {
-    operationId: `system_${path.slice(1)}`,
+    operationId: `system_${name}`,
     summary,
     description,
     responses: [{ status: 200, description: "A page.", mediaType: "text/html", schema: { type: "string" } }],
@@ -52,6 +52,12 @@ export const PAGE_ROUTES = {
     "/guide",
     "Guide",
     "How to call this API: keys, filters, pages, formats, errors and clients, by its own endpoints.",
+  ),
+  status: pageRoute(
+    "/status",
+    "Status of the endpoints",
+    "Which endpoints are fresh, late, failed their tests or are deprecated, of those that the caller sees.",
+    "status_page",
   ),
 } as const;
 
@@ -130,6 +136,19 @@ export const ROUTES = {
     path: "/v1/system/changelog.atom",
     access: DOCUMENT,
     operation: null,
+  },
+  statusFeed: {
+    method: "GET",
+    path: "/v1/system/status.atom",
+    access: DOCUMENT,
+    operation: {
+      operationId: "system_status_feed",
+      summary: "Feed of the status",
+      description:
+        "As an Atom feed: the endpoints that are late, failed their tests or are deprecated, of those that the caller sees, and " +
+        "since when.",
+      responses: [textAnswer("The feed.", "application/atom+xml")],
+    },
   },
   values: {
     method: "GET",

@@ -87,6 +87,15 @@ export function changeText({ title, subject, before, after }: ConsumerChange): s
 /** Names a feed whose own address is not known: an id of Atom is absolute (RFC 4287, 4.2.6). */
 const NAMELESS = "urn:routewright:changelog";
 
+/** An entry of a feed. */
+export interface FeedItem {
+  readonly id: string;
+  readonly title: string;
+  /** RFC 3339. */
+  readonly updated: string;
+  readonly text: string;
+}
+
 /** Where a feed and what it is about are served; absolute, or relative where the public address is not known. */
 interface FeedAddresses {
   readonly self: string;
@@ -102,35 +111,61 @@ export function atomOf(
   addresses: FeedAddresses | null,
   since = today(),
 ): string {
-  const { self = "", explorer = "" } = addresses ?? {};
+  const { self = "" } = addresses ?? {};
   const address = /^https?:/.test(self) ? self.replace(/\.atom$/, "") : NAMELESS;
+  const items = entries.map(({ date, changes }): FeedItem => {
+    const lines = changes.map((change) => `${change.severity}: ${change.endpoint}: ${changeText(change)}`);
+    return {
+      id: `${address}#${date}`,
+      title: `${title}, ${date}`,
+      updated: `${date}T00:00:00Z`,
+      text: lines.join("\n"),
+    };
+  });
+  const updated = `${entries[0]?.date ?? since}T00:00:00Z`;
+  return feedOf({ id: address, title: `${title}: changes`, author: title, updated }, addresses, items);
+}
+
+/** What a feed says of itself. */
+interface FeedHead {
+  readonly id: string;
+  readonly title: string;
+  readonly author: string;
+  readonly updated: string;
+}
+
+/** An Atom feed. `addresses`: of one that is served. */
+export function feedOf(
+  { id, title, author, updated }: FeedHead,
+  addresses: FeedAddresses | null,
+  items: readonly FeedItem[],
+): string {
   const links =
     addresses === null
       ? []
       : [
-          `  <link rel="self" type="application/atom+xml" href="${xml(self)}"/>`,
-          `  <link rel="alternate" type="text/html" href="${xml(explorer)}"/>`,
+          `  <link rel="self" type="application/atom+xml" href="${xml(addresses.self)}"/>`,
+          `  <link rel="alternate" type="text/html" href="${xml(addresses.explorer)}"/>`,
         ];
-  const items = entries.map(({ date, changes }) => {
-    const lines = changes.map((change) => `${change.severity}: ${change.endpoint}: ${changeText(change)}`);
-    return [
+  const entries = items.map((item) =>
+    [
       "  <entry>",
-      `    <id>${xml(`${address}#${date}`)}</id>`,
-      `    <title>${xml(`${title}, ${date}`)}</title>`,
-      `    <updated>${xml(date)}T00:00:00Z</updated>`,
-      `    <content type="text">${xml(lines.join("\n"))}</content>`,
+      `    <id>${xml(item.id)}</id>`,
+      `    <title>${xml(item.title)}</title>`,
+      `    <updated>${xml(item.updated)}</updated>`,
+      `    <content type="text">${xml(item.text)}</content>`,
       "  </entry>",
-    ].join("\n");
-  });
+    ].join("\n"),
+  );
   return [
     '<?xml version="1.0" encoding="utf-8"?>',
     '<feed xmlns="http://www.w3.org/2005/Atom">',
-    `  <id>${xml(address)}</id>`,
-    `  <title>${xml(`${title}: changes`)}</title>`,
+    `  <id>${xml(id)}</id>`,
+    `  <title>${xml(title)}</title>`,
     ...links,
-    `  <updated>${xml(entries[0]?.date ?? since)}T00:00:00Z</updated>`,
-    `  <author><name>${xml(title)}</name></author>`,
-    ...items,
+    `  <updated>${xml(updated)}</updated>`,
+    `  <author><name>${xml(author)}</name></author>`,
+    ...entries,
     "</feed>\n",
   ].join("\n");
 }

@@ -17,6 +17,8 @@ export const CHANGELOG_FEED: SystemRoute = {
   handle: (exchange, service) => replyOf(exchange, service, true),
 };
 
+const ATOM = { "Content-Type": "application/atom+xml; charset=utf-8" };
+
 const replyOf = (
   { request, context: { caller } }: Parameters<SystemRoute["handle"]>[0],
   { documents }: Parameters<SystemRoute["handle"]>[1],
@@ -24,5 +26,15 @@ const replyOf = (
 ) =>
   documentReply(documents.changelog(caller, isAtom), request, {
     Vary: "Accept, Accept-Encoding, X-API-Key, Authorization",
-    ...(isAtom && { "Content-Type": "application/atom+xml; charset=utf-8" }),
+    ...(isAtom && ATOM),
   });
+
+/** The endpoints that are late, failed or deprecated, as a feed. */
+export const STATUS_FEED: SystemRoute = {
+  ...ROUTES.statusFeed,
+  handle: ({ request, context: { caller } }, { documents }) =>
+    documentReply(documents.status(caller), request, {
+      ...ATOM,
+      Vary: "Accept-Encoding, X-API-Key, Authorization",
+    }),
+};

@@ -67,6 +67,7 @@ interface Documents {
   catalogue(caller: Access): { readonly result: BufferedResult };
   llms(caller: Access): BufferedResult;
   changelog(caller: Access, isAtom: boolean): BufferedResult;
+  status(caller: Access): BufferedResult;
   figures(): Promise<BufferedResult>;
 }
 
