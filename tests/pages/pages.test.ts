@@ -338,7 +338,11 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
       await page.emulateMedia({ colorScheme: "dark" });
       await expect.poll(ground).toBe(dark);
     }
-    const header = ["Routewright Data API", "Explore\nGuide\nStatus\nSwagger UI\nRedoc\nOpenAPI", "Light theme"];
+    const header = [
+      "Routewright Data API",
+      "Explore\nGuide\nStatus\nSwagger UI\nRedoc\nOpenAPI",
+      "Light theme",
+    ];
     expect(headers).toEqual([header, "explore", header, "docs", header, "redoc"]);
   });
 });
