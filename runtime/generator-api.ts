@@ -49,6 +49,7 @@ export {
   type RelationLoad,
   type TestRun,
 } from "./core/warehouse/data-versions.js";
+export { qualityOf } from "./core/warehouse/data-quality.js";
 export { type DescribedRoute, SYSTEM_ROUTES } from "./core/handler/system-routes.js";
 export { SYSTEM_SCHEMAS } from "./core/handler/system-schemas.js";
 export * from "./core/http/openapi.js";

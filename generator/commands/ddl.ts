@@ -2,7 +2,7 @@ import { Option } from "commander";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { failed, messageOf, type Outcome, succeeded } from "@routewright/runtime/model";
 import type { Settings } from "../config.js";
-import { buildsAtLoad } from "../ddl/builds.js";
+import { buildsAtLoad, passedAmong } from "../ddl/builds.js";
 import { clickhouseLoader } from "../ddl/clickhouse/load.js";
 import { newLoadId } from "../ddl/clickhouse/load-tables.js";
 import { type CopiedRelation, copiedRelations } from "../ddl/copied-relation.js";
@@ -39,6 +39,7 @@ interface DdlFlags {
   readonly format: ExportFormat;
   readonly as: CopyMaterialization;
   readonly apply: boolean;
+  readonly onlyPassed: boolean;
   readonly database?: string;
   readonly cluster?: string;
   readonly nodes?: readonly string[];
@@ -69,6 +70,11 @@ export function configure(command: CliCommand): void {
         .default("table"),
     )
     .option("--apply", "run the statements instead of printing them", false)
+    .option(
+      "--only-passed",
+      "with --apply: a relation whose dbt tests failed, or have not run since the build, keeps its rows",
+      false,
+    )
     .option(
       "--database <url>",
       "the database, as a user who may create tables (default: LOAD_DATABASE_URL); `embedded` is the one that serve starts",
@@ -112,9 +118,16 @@ async function ddl(revision: string, settings: Settings, flags: DdlFlags): Promi
   if (flags.as === "view" && engine === "postgres") return failure(NO_VIEW);
   if (flags.cluster !== undefined && engine === "postgres") return failure(NO_CLUSTER);
   if (flags.nodes !== undefined && flags.cluster === undefined) return failure(NODES_ALONE);
+  if (flags.onlyPassed && !flags.apply) return failure(PASSED_ALONE);
   const builds = await recordedBuilds(settings.variables);
   if (!builds.ok) return failure(...builds.problems);
-  const from = exportTemplate(flags.from, process.cwd(), relations.value);
+  if (flags.onlyPassed && builds.value.location === null) return failure(NO_RESULTS);
+  const { loaded, kept } = flags.onlyPassed
+    ? passedAmong(relations.value, catalogue.lineage, builds.value.records)
+    : { loaded: relations.value, kept: [] };
+  if (loaded.length === 0)
+    return { exit: EXIT.ok, output: "No relation loaded.\n", notes: kept, isStatus: true };
+  const from = exportTemplate(flags.from, process.cwd(), loaded);
   if (!from.ok) return failure(...from.problems);
   const request: LoadRequest = {
     id: newLoadId(),
@@ -125,12 +138,12 @@ async function ddl(revision: string, settings: Settings, flags: DdlFlags): Promi
     variables: settings.variables,
     buildsOf: (copied) => buildsAtLoad(copied, catalogue.lineage, builds.value.records),
   };
-  const loader = await openLoader(engine, relations.value, request, flags);
+  const loader = await openLoader(engine, loaded, request, flags);
   if (!loader.ok) return failure(...loader.problems);
   try {
-    const result = await (flags.apply ? applied : printed)(loader.value, relations.value, request);
+    const result = await (flags.apply ? applied : printed)(loader.value, loaded, request);
     return result.exit === EXIT.ok
-      ? { ...result, notes: unknownBuilds(relations.value, request, builds.value) }
+      ? { ...result, notes: [...kept, ...unknownBuilds(loaded, request, builds.value)] }
       : result;
   } finally {
     await loader.value.close();
@@ -161,6 +174,11 @@ function nothingToLoad(revision: string, { skipped }: Catalogue): string {
       : "Tag models with production and api:<resource>, then run `routewright generate`.";
   return `${redactedLocation(revision)} has no endpoint to load. ${hint}`;
 }
+
+const PASSED_ALONE = "--only-passed needs --apply: a printed script would run whatever the tests say then.";
+
+const NO_RESULTS =
+  "--only-passed reads the tests in dbt's run_results.json: name it with DBT_RUN_RESULTS_PATH, DBT_RUN_RESULTS_URL or `runResults` in the config file.";
 
 const NO_VIEW =
   "PostgreSQL does not read exports at a request: `--as view` needs ClickHouse. Load tables, which is the default.";
