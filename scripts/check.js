@@ -7,7 +7,7 @@ import { makeReady, ROOT } from "./ready.js";
 
 makeReady();
 const CACHE = ".data/check";
-const PAGES = ["explorer", "guide", "reference"].map((page) => `runtime/pages/${page}`);
+const PAGES = ["explorer", "guide", "reference", "status"].map((page) => `runtime/pages/${page}`);
 /** The native compiler. `typescript` beside it is what ts-morph and ESLint need. */
 const typeCheck = (project) => `node node_modules/typescript-native/bin/tsc -p ${project}`;
 const steps = {
