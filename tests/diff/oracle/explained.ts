@@ -59,7 +59,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   "a model with a private column is published at tier3 →": NEW_ENDPOINT,
   "the model is no longer published ←": NEW_ENDPOINT,
   "the rows are promised to be fresh ←": PROMISE,
-  "rows are refused while a test fails →": ON_FAILED_TESTS,
   "rows are refused while a test fails ←": ON_FAILED_TESTS,
   "the rows may be older →": PROMISE,
   "dbt calls rows an error later →": PROMISE,
