@@ -88,6 +88,31 @@ describe("the feed of the status", () => {
   });
 });
 
+describe.skipIf(!needs("chromium"))("the explorer and the guide", () => {
+  const browser = suiteBrowser();
+
+  it("show the tests of the model and of each column, and what a failed one means", async () => {
+    const { page, problems } = await visit(browser.context, url, "/explore?endpoint=/v1/shop/broken");
+    const facts = page.locator("dl.facts div", { hasText: "Tests" });
+    await facts.waitFor();
+    expect(await facts.innerText()).toMatch(/2 failed.*; no rows are served while one fails/s);
+    const columns = page.getByRole("region", { name: "Columns" });
+    expect(await columns.locator("thead").innerText()).toMatch(/Tests/);
+    const cells = await columns.locator("tbody tr").allInnerTexts();
+    expect(cells.map((row) => /2 failed/.test(row))).toEqual([true, false]);
+    await expectAccessible(page);
+    await page.goto(`${url}/guide`);
+    const tested = page.getByRole("region", { name: "Tested" });
+    await tested.waitFor();
+    const lines = await tested.locator("tbody tr").allInnerTexts();
+    expect(lines.map((line) => line.replaceAll(/\s+/g, " "))).toEqual([
+      "/v1/shop/broken failed 1 hour ago refused while a test fails",
+    ]);
+    // The rows that the explorer asks for are refused.
+    expect(problems.filter((problem) => !problem.includes("503"))).toEqual([]);
+  });
+});
+
 describe.skipIf(!needs("chromium"))("/status", () => {
   const browser = suiteBrowser();
   const open = async (base: string, options: object = {}) => {
