@@ -4,7 +4,7 @@ import { type HttpError, httpError, isHttpError, type Result } from "../core/mod
 import { DEFAULT_MAX_LENGTH, VALUES_PAGE } from "../core/model/limits.js";
 import { beginsWith } from "../core/model/operators.js";
 import { Projection } from "../core/model/projection.js";
-import type { Condition, RawFields, Selection } from "../core/model/query.js";
+import { columnsOf, type Condition, type RawFields, type Selection } from "../core/model/query.js";
 import type { ServedEndpoint, ServedFilter } from "../core/model/served-endpoint.js";
 import { readPage, readRequired, readSingle } from "../core/request/request-fields.js";
 import { missingFilter, readConditions, unsupported, withOperators } from "../core/request/resolve-query.js";
@@ -18,7 +18,7 @@ import {
 } from "./resolve-grouping.js";
 
 /** Parameters of a request for values; the others are filters of the endpoint. */
-const OWN_FIELDS: readonly string[] = ["path", "column", "prefix", "limit"];
+const OWN_FIELDS: readonly string[] = ["path", "column", "columns", "prefix", "limit"];
 
 /** A column whose values are asked. `grouping`: what the endpoint itself groups, where it serves no rows. */
 interface AskedValues {
@@ -55,7 +55,18 @@ export function readValuesQuestion(
   if (isHttpError(prefix)) return prefix;
   const page = readPage(VALUES_PAGE, new Map([...sent].filter(([name]) => name === "limit")));
   if (isHttpError(page) || page === null) return page ?? httpError("notInteger", { field: "limit" });
-  return { ...asked, conditions: [...conditions, ...prefix], page };
+  const kept = sent.has("columns") ? withoutOwn(endpoint.spec, asked.column, conditions) : conditions;
+  return { ...asked, conditions: [...kept, ...prefix], page };
+}
+
+/** A facet has the values that its own conditions exclude too, unless the endpoint would then read without a filter. */
+function withoutOwn(
+  endpoint: Endpoint,
+  column: string,
+  conditions: readonly Condition[],
+): readonly Condition[] {
+  const others = conditions.filter((condition) => columnsOf(condition).some((one) => one !== column));
+  return missingFilter(endpoint, others) === null ? others : conditions;
 }
 
 function filtersOf(

@@ -1,4 +1,4 @@
-import { httpError, isHttpError, type Result } from "../model/errors.js";
+import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { queryKey, type RawFields, type ResolvedQuery, type Selection } from "../model/query.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
 import { traceOf } from "../http/headers.js";
@@ -64,15 +64,28 @@ function requestFields({
   return query.size > 0 ? httpError("queryOnPost") : readBodyFields(request, context.caller);
 }
 
-/**
- * The answer to a question about an endpoint's rows, as the caller may read them: the checks, limits and own rows of a request for
- * rows, recorded as one. Null when the client has disconnected.
- */
+/** The answer to one question, as `askAll` gives it. */
 export async function askRows<T extends object>(
   exchange: Exchange,
-  { endpoint, path, requestPath }: RowsRequest,
+  request: RowsRequest,
   readQuestion: () => Promise<Result<RowsQuestion<T>>>,
 ): Promise<Result<T> | null> {
+  const answers = await askAll(exchange, request, async () => {
+    const question = await readQuestion();
+    return isHttpError(question) ? question : [question];
+  });
+  return answers === null || isHttpError(answers) ? answers : (answers[0] ?? null);
+}
+
+/**
+ * The answers to questions about an endpoint's rows, as the caller may read them: the checks, limits and own rows of a request for
+ * rows, recorded as one. Null when the client has disconnected.
+ */
+export async function askAll<T extends object>(
+  exchange: Exchange,
+  { endpoint, path, requestPath }: RowsRequest,
+  readQuestions: () => Promise<Result<readonly RowsQuestion<T>[]>>,
+): Promise<Result<readonly T[]> | null> {
   const { gateway, request, context } = exchange;
   const { spec } = endpoint;
   const times = new StepTimes();
@@ -80,18 +93,18 @@ export async function askRows<T extends object>(
   // As at the path itself: it is none that this caller knows of.
   const refusal = refused !== null && gateway.catalogue === "allowed" ? httpError("notFound") : refused;
   times.end("authorize");
-  const question = refusal ?? (await readQuestion());
+  const questions = refusal ?? (await readQuestions());
   times.end("resolve");
-  const { outcome, sent } = isHttpError(question)
-    ? { outcome: question, sent: NO_ROWS }
-    : await answerTo(exchange, endpoint, question);
+  const { outcome, sent } = isHttpError(questions)
+    ? { outcome: questions, sent: NO_ROWS }
+    : together(await Promise.all(questions.map((question) => answerTo(exchange, endpoint, question))));
   times.end("run");
   const error = isHttpError(outcome) ? outcome : null;
   recordRequest(gateway, context, {
     method: "GET",
     route: spec.path,
     path: requestPath,
-    parameters: isHttpError(question) ? [] : [...new Set(question.names)],
+    parameters: isHttpError(questions) ? [] : [...new Set(questions.flatMap(({ names }) => names))],
     trace: traceOf(request),
     status: error?.status ?? 200,
     sent,
@@ -99,6 +112,18 @@ export async function askRows<T extends object>(
     times,
   });
   return outcome;
+}
+
+/** One answer of several: the first error, or all. */
+function together<T extends object>(answers: readonly ReadAnswer<T>[]): ReadAnswer<readonly T[]> {
+  const outcomes = answers.map(({ outcome }) => outcome);
+  const failed = outcomes.find((outcome) => outcome === null || isHttpError(outcome)) as
+    HttpError | null | undefined;
+  const sum = (of: "rows" | "bytes" | "databaseMs"): number =>
+    answers.reduce((total, { sent }) => total + (sent[of] ?? 0), 0);
+  const hasRun = answers.some(({ sent }) => sent.databaseMs !== null);
+  const sent = { rows: sum("rows"), bytes: sum("bytes"), databaseMs: hasRun ? sum("databaseMs") : null };
+  return failed === undefined ? { outcome: outcomes as readonly T[], sent } : { outcome: failed, sent };
 }
 
 async function answerTo<T extends object>(

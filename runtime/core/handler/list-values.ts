@@ -1,12 +1,14 @@
 import { columnNamed } from "../model/column-names.js";
 import { httpError, isHttpError, type Result } from "../model/errors.js";
-import { DEFAULT_MAX_LENGTH } from "../model/limits.js";
-import type { Selection } from "../model/query.js";
+import { DEFAULT_MAX_LENGTH, MAX_FACETS } from "../model/limits.js";
+import type { RawFields, Selection } from "../model/query.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
-import { filterToLoad } from "../request/resolve-query.js";
+import { readList } from "../request/request-fields.js";
+import { filterToLoad, unsupported } from "../request/resolve-query.js";
 import { loadMetrics, type ValuesQuestion } from "../warehouse/load-metrics.js";
 import type { ResultColumn } from "../warehouse/warehouse.js";
 import {
+  askAll,
   askRows,
   type EndpointLookup,
   rowsRequest,
@@ -31,13 +33,56 @@ interface ListedValue {
 /** Longer lists are cut. */
 const MAX_BYTES = 64 * 1024;
 
-/** The values that a request asks for. */
+/** The values of several columns. */
+interface Facets {
+  readonly facets: Readonly<Record<string, ListedValues>>;
+}
+
+/** The values that a request asks for: of one `column`, or of all `columns`. */
 export async function requestedValues(
   exchange: Exchange,
   lookup: EndpointLookup,
-): Promise<Result<ListedValues> | null> {
+): Promise<Result<ListedValues | Facets> | null> {
   const request = await rowsRequest(exchange, lookup);
-  return request === null || isHttpError(request) ? request : columnValues(exchange, request);
+  if (request === null || isHttpError(request)) return request;
+  return request.fields.has("columns") ? facetsOf(exchange, request) : columnValues(exchange, request);
+}
+
+/** The values of each column in the rows that the conditions on other columns leave. */
+async function facetsOf(exchange: Exchange, request: RowsRequest): Promise<Result<Facets> | null> {
+  const columns = readColumns(request.fields);
+  if (isHttpError(columns)) return columns;
+  const answers = await askAll(exchange, request, () => readFacets(exchange, request, columns));
+  if (answers === null || isHttpError(answers)) return answers;
+  return { facets: Object.fromEntries(columns.map((column, i) => [column, answers[i] as ListedValues])) };
+}
+
+async function readFacets(
+  exchange: Exchange,
+  request: RowsRequest,
+  columns: readonly string[],
+): Promise<Result<readonly RowsQuestion<ListedValues>[]>> {
+  const questions = [];
+  for (const column of columns) {
+    const fields = new Map([...request.fields, ["column", { from: "body", value: column }] as const]);
+    const question = await readQuestion(exchange, { ...request, fields });
+    if (isHttpError(question)) return question;
+    questions.push(question);
+  }
+  return questions;
+}
+
+function readColumns(fields: RawFields): Result<readonly string[]> {
+  const also = ["column", "prefix"].filter((name) => fields.has(name));
+  if (also.length > 0) return unsupported(also, "query");
+  const raw = fields.get("columns");
+  const names = raw === undefined ? null : readList("columns", raw);
+  if (names === null) return httpError("parameterRequired", { name: "columns" });
+  if (isHttpError(names)) return names;
+  const distinct = [...new Set(names)];
+  return distinct.length > MAX_FACETS
+    ? httpError("tooManyValues", { name: "columns", max: MAX_FACETS })
+    : distinct;
 }
 
 /** The values of a column, as the caller may read them. Null when the client has disconnected. */

@@ -1,5 +1,5 @@
 import { GRAINS } from "../model/aggregate.js";
-import { DEFAULT_MAX_LENGTH, VALUES_PAGE } from "../model/limits.js";
+import { DEFAULT_MAX_LENGTH, MAX_FACETS, VALUES_PAGE } from "../model/limits.js";
 import { described, integer, named, oneOf, openRecord, type Schema, text } from "../model/schema.js";
 import { type Tier, TIERS } from "../model/tier.js";
 import type { Operation } from "../http/openapi.js";
@@ -163,12 +163,19 @@ export const ROUTES = {
       query: openRecord(
         {
           path: described("Path of the endpoint.", { ...text, minLength: 1 }),
-          column: described("A column of its rows; a group where it serves no rows.", {
-            ...text,
-            minLength: 1,
-          }),
         },
         {
+          column: described(
+            "A column of its rows; a group where it serves no rows. Either this or `columns`.",
+            {
+              ...text,
+              minLength: 1,
+            },
+          ),
+          columns: described(
+            `Up to ${String(MAX_FACETS)} of them, with commas between. The values of each are counted without the conditions on it.`,
+            { ...text, minLength: 1 },
+          ),
           prefix: {
             ...text,
             maxLength: DEFAULT_MAX_LENGTH,
@@ -182,7 +189,7 @@ export const ROUTES = {
         },
       ),
       queryMethod: "The parameters as fields of a JSON body.",
-      responses: [jsonAnswer("The values.", named("ColumnValues"))],
+      responses: [jsonAnswer("The values.", { anyOf: [named("ColumnValues"), named("Facets")] })],
     },
   },
   chart: {

@@ -4,6 +4,7 @@ import {
   flag,
   integer,
   listOf,
+  named,
   oneOf,
   openRecord,
   orNull,
@@ -144,6 +145,13 @@ const VALUES_SCHEMA = openRecord({
   more: described("Whether there are others.", flag),
 });
 
+const FACETS_SCHEMA = openRecord({
+  facets: described("The values of each column of `columns`.", {
+    type: "object",
+    additionalProperties: named("ColumnValues"),
+  }),
+});
+
 const CHART_SCHEMA = openRecord({
   points: described(
     "Of dates and times in their order, else the largest first sum first.",
@@ -167,6 +175,7 @@ export const SYSTEM_SCHEMAS: Readonly<Record<string, Schema>> = {
   ServiceStatus: STATUS_SCHEMA,
   Health: HEALTH_SCHEMA,
   ColumnValues: VALUES_SCHEMA,
+  Facets: FACETS_SCHEMA,
   ChartPoints: CHART_SCHEMA,
   Usage: USAGE_SCHEMA,
   Catalogue: CATALOGUE_SCHEMA,

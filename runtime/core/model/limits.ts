@@ -28,6 +28,9 @@ export const MAX_OFFSET = Number.MAX_SAFE_INTEGER;
 /** Characters of a `cursor`. */
 export const MAX_CURSOR_LENGTH = 8192;
 
+/** Columns whose values one request asks: each is a statement (runtime/docs/system-endpoints.md, Values). */
+export const MAX_FACETS = 10;
+
 /** Values of a column in one answer. */
 export const VALUES_PAGE = { defaultLimit: 100, maxLimit: 1000, response: "list" } as const;
 
