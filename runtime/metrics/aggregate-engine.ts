@@ -3,13 +3,13 @@ import {
   type Aggregate,
   type AggregateRelation,
   type AskedGrouping,
-  groupingKey,
   leavesOf,
   METRIC_TIME,
 } from "../core/model/aggregate.js";
 import { columnNamed } from "../core/model/column-names.js";
 import type { Relation } from "../core/model/endpoint.js";
 import { columnsOf, type Condition, type Selection } from "../core/model/query.js";
+import { groupingKey } from "../core/model/query-key.js";
 import type { DerivedRows, Relations } from "../core/warehouse/relations.js";
 import { join, sql, type Sql } from "../core/warehouse/sql.js";
 import type {

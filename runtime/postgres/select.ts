@@ -1,4 +1,4 @@
-import { groupingKey } from "../core/model/aggregate.js";
+import { groupingKey } from "../core/model/query-key.js";
 import type { EngineQuery } from "../core/warehouse/base-engine.js";
 import { servedOf } from "../core/warehouse/served-columns.js";
 import type { Relation, SortKey } from "../core/model/endpoint.js";

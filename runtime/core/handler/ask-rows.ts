@@ -1,5 +1,6 @@
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
-import { queryKey, type RawFields, type ResolvedQuery, type Selection } from "../model/query.js";
+import type { RawFields, ResolvedQuery, Selection } from "../model/query.js";
+import { queryKey } from "../model/query-key.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
 import { traceOf } from "../http/headers.js";
 import { queryOf } from "../http/route.js";

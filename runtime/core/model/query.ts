@@ -1,4 +1,4 @@
-import { type AskedGrouping, groupingKey } from "./aggregate.js";
+import type { AskedGrouping } from "./aggregate.js";
 import type { FilterParameter, Relation, SortKey } from "./endpoint.js";
 import type { Comparison, FunctionOperator } from "./operators.js";
 import type { Projection } from "./projection.js";
@@ -186,36 +186,6 @@ export interface ResolvedQuery {
   readonly fields?: RawFields;
   /** Rows that are older than promised are refused (`?require_fresh=true`). */
   readonly mustBeFresh?: true;
-}
-
-/** U+0000 separates the parts: no name or value of a query can contain it. */
-export function queryKey({
-  relation: [schema, name],
-  selection,
-  format,
-  timeoutMs,
-  maxRowsRead = 0,
-}: ResolvedQuery): string {
-  const { conditions, sort, page, keyset, grouping } = selection;
-  let key = `${schema}\0${name}\0${format}\0${String(timeoutMs)} ${String(maxRowsRead)}\0${selection.columns?.digest ?? ""}`;
-  if (page !== null)
-    key += `\0${String(page.limit)} ${String(page.offset)}${page.envelope === true ? " +" : ""}`;
-  if (grouping !== undefined) key += `\0${groupingKey(grouping)}`;
-  for (const condition of conditions) key += conditionKey(condition);
-  for (const [column, direction] of sort) key += `\0\0\0${column}\0${direction}`;
-  if (keyset !== undefined) key += `\0\0\0\0${keyset.scope}\0${JSON.stringify(keyset.after)}`;
-  return key;
-}
-
-function conditionKey(condition: Condition): string {
-  // A column has a name, and the number of members delimits a group.
-  if (isGroup(condition))
-    return `\0\0\0${condition.operator}\0${String(condition.of.length)}${condition.of.map(conditionKey).join("")}`;
-  const { column, operator, value, timezone = "" } = condition;
-  const letterCase = "case" in condition ? (condition.case ?? "") : "";
-  // The number of values delimits the list.
-  const values = typeof value === "string" ? value : `${String(value.length)}\0${value.join("\0")}`;
-  return `\0\0${column}\0${operator}\0${letterCase}\0${timezone}\0${values}`;
 }
 
 /** Whether the Gregorian calendar has the day. It repeats after 400 years. */

@@ -1,0 +1,50 @@
+import type { Aggregate, AskedGrouping } from "./aggregate.js";
+import { type Condition, isGroup, type ResolvedQuery } from "./query.js";
+
+/** U+0000 separates the parts: no name or value of a query can contain it. */
+export function queryKey({
+  relation: [schema, name],
+  selection,
+  format,
+  timeoutMs,
+  maxRowsRead = 0,
+}: ResolvedQuery): string {
+  const { conditions, sort, page, keyset, grouping } = selection;
+  let key = `${schema}\0${name}\0${format}\0${String(timeoutMs)} ${String(maxRowsRead)}\0${selection.columns?.digest ?? ""}`;
+  if (page !== null)
+    key += `\0${String(page.limit)} ${String(page.offset)}${page.envelope === true ? " +" : ""}`;
+  if (grouping !== undefined) key += `\0${groupingKey(grouping)}`;
+  for (const condition of conditions) key += conditionKey(condition);
+  for (const [column, direction] of sort) key += `\0\0\0${column}\0${direction}`;
+  if (keyset !== undefined) key += `\0\0\0\0${keyset.scope}\0${JSON.stringify(keyset.after)}`;
+  return key;
+}
+
+function conditionKey(condition: Condition): string {
+  // A column has a name, and the number of members delimits a group.
+  if (isGroup(condition))
+    return `\0\0\0${condition.operator}\0${String(condition.of.length)}${condition.of.map(conditionKey).join("")}`;
+  const { column, operator, value, timezone = "" } = condition;
+  const letterCase = "case" in condition ? (condition.case ?? "") : "";
+  // The number of values delimits the list.
+  const values = typeof value === "string" ? value : `${String(value.length)}\0${value.join("\0")}`;
+  return `\0\0${column}\0${operator}\0${letterCase}\0${timezone}\0${values}`;
+}
+
+/** What a grouping selects, as a text: two with the same text have the same columns. */
+export function groupingKey({ aggregate, groups, measures }: AskedGrouping): string {
+  const keys = groups.map(({ key, name, grain = "" }) => `${key}\0${name}\0${grain}`);
+  return JSON.stringify([aggregateDigest(aggregate), keys, measures.map(({ name }) => name)]);
+}
+
+const digests = new WeakMap<Aggregate, string>();
+
+/**
+ * An aggregate stays the same object while a release serves it. Its text took 20 to 40 µs of each request, for the 152 metrics of a
+ * published project.
+ */
+function aggregateDigest(aggregate: Aggregate): string {
+  let known = digests.get(aggregate);
+  if (known === undefined) digests.set(aggregate, (known = JSON.stringify(aggregate)));
+  return known;
+}
