@@ -6,10 +6,19 @@ import {
   type Leaf,
   METRIC_TIME,
 } from "../core/model/aggregate.js";
-import { columnsOf, type Condition, isGroup, OWN_ROWS, type Selection } from "../core/model/query.js";
+import {
+  columnsOf,
+  type Condition,
+  isGroup,
+  mapConditions,
+  OWN_ROWS,
+  type Selection,
+} from "../core/model/query.js";
 import { EMPTY, join, projectParts, sql } from "../core/warehouse/sql.js";
 import type { GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
-import { type GroupsBuild, dimensionOf, isOnlyOn, onRows, type RowSet, rowSet, selected } from "./row-set.js";
+import type { Expression, ReadColumns, Step, Value } from "./plan.js";
+import { renderPlan } from "./render-plan.js";
+import { type GroupsBuild, dimensionOf, isOnlyOn, named, onRows, type RowSet, rowSet } from "./row-set.js";
 
 /** A leaf within its metric: with the filters of all metrics around it. */
 export interface LeafUse {
@@ -98,26 +107,60 @@ export function splitByTime(
   };
 }
 
-/** The conditions of `WHERE` on rows. */
-export function wheres(
+/** The conditions on rows. */
+function conditionsOn(
   build: GroupsBuild,
   rows: RowSet,
   { filters, conditions }: RowFilters,
-): readonly Part[] {
+): readonly Expression[] {
   const { dialect } = build;
-  const resolve: Resolve = (name, asked) => {
-    const { column, sql: value, grain: own } = rows.dimension(name);
-    const grain = asked ?? own;
-    return grain === undefined
-      ? value
-      : dialect.comparedTime(dialect.truncated(value, grain, column), grain, column);
-  };
+  const resolve =
+    (read: ReadColumns): Resolve =>
+    (name, asked) => {
+      const { name: shown, column, grain: own } = rows.dimension(name);
+      const grain = asked ?? own;
+      const value = read.value(shown);
+      return grain === undefined
+        ? value
+        : dialect.comparedTime(dialect.truncated(value, grain, column), grain, column);
+    };
   return [
-    ...conditions.map(({ condition, position }) =>
-      dialect.where(onRows(condition, rows.columns), position, rows.columns),
+    ...conditions.map((placed) => conditionOn(build, rows, placed)),
+    ...filters.map(
+      (filter): Expression =>
+        (read) =>
+          fixedCondition(filter, resolve(read)),
     ),
-    ...filters.map((filter) => fixedCondition(filter, resolve)),
   ];
+}
+
+/** A condition of a request on rows. */
+function conditionOn({ dialect }: GroupsBuild, rows: RowSet, { condition, position }: Placed): Expression {
+  const compared = onRows(condition, rows.columns);
+  return ({ nameOf }) => {
+    const [own = compared] = mapConditions([compared], (each) => ({ ...each, column: nameOf(each.column) }));
+    const columns = columnsOf(compared).map((name) => ({ ...named(rows.columns, name), name: nameOf(name) }));
+    return dialect.where(own, position, columns);
+  };
+}
+
+/** Rows that filters select. */
+function filteredRows(build: GroupsBuild, rows: RowSet, all: RowFilters): Step {
+  return {
+    kind: "filter",
+    rows: rows.rows,
+    conditions: conditionsOn(build, rows, all),
+    compared: all.conditions.flatMap(({ condition }) => columnsOf(onRows(condition, rows.columns))),
+  };
+}
+
+/** The conditions of `WHERE` on rows of `s`. */
+export function wheres(build: GroupsBuild, rows: RowSet, all: RowFilters): readonly Part[] {
+  const read: ReadColumns = {
+    value: (name) => sql`s.${build.dialect.identifier(name)}`,
+    nameOf: (name) => name,
+  };
+  return conditionsOn(build, rows, all).map((each) => each(read));
 }
 
 export function whereClause(conditions: readonly Part[]): Part {
@@ -150,17 +193,24 @@ function conditionsOfMeasure({ conditions }: GroupsBuild, measure: string): read
   );
 }
 
+/** The column of a group, before and after its rows are aggregated. */
+const groupName = (i: number): string => `g${String(i)}`;
+
+/** A value of a group among rows. */
+function groupOf({ dialect }: GroupsBuild, rows: RowSet, { name, grain }: AskedGroup): Value {
+  const { column, name: shown } = rows.dimension(name);
+  return grain === undefined ? shown : ({ value }) => dialect.truncated(value(shown), grain, column);
+}
+
 /** Leaves over the same rows, in one pass. Columns `a0`, `a1`, … */
-export function plainLeaves(
+export function aggregatedLeaves(
   build: GroupsBuild,
   uses: readonly LeafUse[],
   groups: readonly AskedGroup[],
-): GroupedSource {
+): Step {
   const [first] = uses;
   if (first === undefined) throw new Error("No leaf to aggregate.");
   const filters = filtersOf(build, first);
-  const { dialect } = build;
-  const { identifier } = dialect;
   const own = uses.map(({ measure }) => conditionsOfMeasure(build, measure));
   const values = uses.flatMap(({ leaf }) => leaf.value ?? []);
   const rows = rowSet(build, {
@@ -172,30 +222,53 @@ export function plainLeaves(
     ],
     values: [...new Set(values)],
   });
-  const list = [
-    ...groups.map((group, i) => sql`${groupValue(build, rows, group)} AS ${groupColumn(build, i)}`),
-    ...uses.flatMap(({ leaf }, i) =>
-      leaf.value === undefined ? [] : [sql`${rows.value(leaf.value).sql} AS ${identifier(`v${String(i)}`)}`],
-    ),
-    ...own.flatMap((placed, i) => {
-      const conditions = placed.map(({ condition, position }) =>
-        dialect.where(condition, position, rows.columns),
-      );
-      return conditions.length === 0
-        ? []
-        : [sql`(${join(conditions, " AND ")}) AS ${identifier(`b${String(i)}`)}`];
-    }),
-  ];
-  const aggregates = uses.map(({ leaf }, i) => {
-    const value = leaf.value === undefined ? null : sql<Selection>`x.${identifier(`v${String(i)}`)}`;
-    const column = leaf.value === undefined ? null : rows.value(leaf.value).column;
-    const condition = own[i]?.length ? sql<Selection>`x.${identifier(`b${String(i)}`)}` : null;
-    return sql`${dialect.aggregate(leaf, value, column, condition)} AS ${identifier(`a${String(i)}`)}`;
-  });
-  const keys = groups.map((_, i) => sql<Selection>`x.${groupColumn(build, i)}`);
-  const inner = sql`(SELECT ${selected(list)} FROM ${rows.select}${whereClause(wheres(build, rows, filters))}) AS x`;
   return {
-    select: sql`SELECT ${join([...keys.map((key, i) => sql`${key} AS ${groupColumn(build, i)}`), ...aggregates], ", ")} FROM ${inner}${groupBy(keys)}`,
+    kind: "aggregate",
+    rows: {
+      kind: "compute",
+      rows: filteredRows(build, rows, filters),
+      columns: [
+        ...groups.map((group, i) => [groupName(i), groupOf(build, rows, group)] as const),
+        ...uses.flatMap(({ leaf: { value } }, i) =>
+          value === undefined ? [] : [[`v${String(i)}`, rows.value(value).name] as const],
+        ),
+        ...own.flatMap((placed, i) =>
+          placed.length === 0
+            ? []
+            : [[`b${String(i)}`, allOf(placed.map((each) => conditionOn(build, rows, each)))] as const],
+        ),
+      ],
+    },
+    groups: groups.map((_, i) => groupName(i)),
+    totals: uses.map(({ leaf }, i): [string, Expression] => [
+      `a${String(i)}`,
+      ({ value }) =>
+        build.dialect.aggregate(
+          leaf,
+          leaf.value === undefined ? null : value(`v${String(i)}`),
+          leaf.value === undefined ? null : rows.value(leaf.value).column,
+          own[i]?.length ? value(`b${String(i)}`) : null,
+        ),
+    ]),
+  };
+}
+
+const allOf =
+  (conditions: readonly Expression[]): Expression =>
+  (read) =>
+    sql`(${join(
+      conditions.map((each) => each(read)),
+      " AND ",
+    )})`;
+
+/** The same as a statement. */
+export function plainLeaves(
+  build: GroupsBuild,
+  uses: readonly LeafUse[],
+  groups: readonly AskedGroup[],
+): GroupedSource {
+  return {
+    select: renderPlan(aggregatedLeaves(build, uses, groups), build.dialect),
     columns: uses.map((_, i) => `a${String(i)}`),
   };
 }

@@ -8,6 +8,7 @@ import {
 } from "../core/model/aggregate.js";
 import {
   type ColumnCondition,
+  columnConditions,
   columnsOf,
   type Condition,
   mapConditions,
@@ -17,6 +18,8 @@ import {
 import { EMPTY, join, projectParts, sql, type Sql } from "../core/warehouse/sql.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import type { AggregateDialect } from "../core/warehouse/aggregate-dialect.js";
+import type { Expression, Named, ReadRelation, Step } from "./plan.js";
+import { renderPlan } from "./render-plan.js";
 
 /** What a statement of groups is made from. */
 export interface GroupsBuild {
@@ -29,8 +32,10 @@ export interface GroupsBuild {
   readonly ignoresTime?: true;
 }
 
-/** Rows of a fact, joined, as `s`: a column per dimension and per value. */
+/** Rows of a fact, joined: a column per dimension and per value. */
 export interface RowSet {
+  readonly rows: Step;
+  /** The rows as a table `s`. */
   readonly select: Sql<Selection>;
   /** The dimensions, as filters name them. */
   readonly columns: ResultColumns;
@@ -39,6 +44,8 @@ export interface RowSet {
 }
 
 export interface RowColumn {
+  /** Its name among the rows. */
+  readonly name: string;
   /** Of a time: the finest that it has. */
   readonly grain?: Grain | undefined;
   readonly column: ResultColumn;
@@ -51,32 +58,53 @@ export function named<T extends { readonly name: string }>(list: readonly T[], n
   return found;
 }
 
-/** A relation as `s`, with some of its values: only the rows of the caller's organization where it has others too. */
-export function relationRows(
+/** A relation with some of its values. */
+export function relationRows(build: GroupsBuild, name: string, values: readonly string[]): Sql<Selection> {
+  const rows = readRelation(
+    build,
+    name,
+    [...new Set(values)].map((value) => [value, value]),
+  );
+  return sql`(${renderPlan(rows, build.dialect)})`;
+}
+
+/** Reads values of a relation: only the rows of the caller's organization where it has others too. */
+function readRelation(
   { grouping, conditions, types, dialect }: GroupsBuild,
   name: string,
-  values: readonly string[],
-): Sql<Selection> {
+  values: Named<string>,
+): ReadRelation {
   const relation = named(grouping.aggregate.relations, name);
-  const { identifier } = dialect;
-  const list = [...new Set(values)].map(
-    (value) => sql`${valueOf(relation, value, dialect)} AS ${identifier(value)}`,
-  );
   const position =
     relation.rows === undefined ? -1 : conditions.findIndex((condition) => condition.name === OWN_ROWS);
-  const from = sql`FROM ${identifier(...relation.relation)} AS s`;
   const own = conditions[position];
   const known = types.get(name) ?? [];
   const proof =
     dialect.typeProof?.(
       known.map((column) => ({ value: valueOf(relation, column.name, dialect), column })),
     ) ?? EMPTY;
-  if (own === undefined || relation.rows === undefined)
-    return sql`(SELECT ${selected(list)} ${from}${proof})`;
+  const read: ReadRelation = {
+    kind: "read",
+    relation: dialect.identifier(...relation.relation),
+    columns: values.map(([shown, value]) => [
+      shown,
+      { column: columnOf(relation, value), value: valueOf(relation, value, dialect) },
+    ]),
+    conditions: [],
+    proof,
+    names: known.flatMap((column) => columnOf(relation, column.name) ?? []),
+  };
+  if (own === undefined || relation.rows === undefined) return read;
   const { column } = relation.rows;
   const owner = { ...named(known, ownerValue(relation)), name: column };
   const condition = dialect.where({ ...own, column } as Condition, position, [owner]);
-  return sql`(SELECT ${selected(list)} ${from} WHERE ${condition}${proof})`;
+  return { ...read, conditions: [condition], names: [...read.names, column] };
+}
+
+/** The column that a value is; null for an expression of the project. */
+function columnOf(relation: AggregateRelation, name: string): string | null {
+  const value = named(relation.values, name);
+  return "column" in value ? value.column : null;
 }
 
 /** The value that is the column of the caller's organization. */
@@ -126,8 +154,9 @@ export function rowSet(build: GroupsBuild, { fact, time, dimensions, values }: W
   const { identifier } = dialect;
   const { joins } = factOf(build, fact);
   const own = new Set(values);
+  const plain: [name: string, value: string][] = [];
   const joined = new Map<number, Set<string>>();
-  const list: Sql<Selection>[] = [];
+  const list: [name: string, value: Sql<Selection>][] = [];
   const columns = [...new Set(dimensions)].map((name): ResultColumn => {
     const place = dimensionOf(build, name, time).places.find((each) => each.fact === fact);
     if (place === undefined) throw new Error(`${fact} has no dimension ${name}.`);
@@ -135,35 +164,58 @@ export function rowSet(build: GroupsBuild, { fact, time, dimensions, values }: W
     const column = { ...named(types.get(join?.to ?? fact) ?? [], place.value), name };
     if (join === undefined || place.join === undefined) {
       own.add(place.value);
-      list.push(sql`f.${identifier(place.value)} AS ${identifier(name)}`);
+      list.push([name, sql`f.${identifier(place.value)}`]);
+      plain.push([name, place.value]);
       return column;
     }
     for (const [key] of join.on) own.add(key);
     const used = joined.get(place.join) ?? new Set(join.on.map(([, key]) => key));
     joined.set(place.join, used.add(place.value));
-    const value = sql`${joinAlias(place.join, dialect)}.${identifier(place.value)}`;
-    list.push(sql`${value} AS ${identifier(name)}`);
+    list.push([name, sql`${joinAlias(place.join, dialect)}.${identifier(place.value)}`]);
     return dialect.joined(column);
   });
   const periods =
     grouping.aggregate.of === "metrics" ? columns.flatMap((column) => periodOf(build, column, time)) : [];
   const prefix = unusedPrefix(dimensions);
-  list.push(...values.map((name) => sql`f.${identifier(name)} AS ${identifier(prefix + name)}`));
+  list.push(
+    ...values.map(
+      (name) => [prefix + name, sql<Selection>`f.${identifier(name)}`] as [string, Sql<Selection>],
+    ),
+  );
+  plain.push(...values.map((name) => [prefix + name, name] as [string, string]));
   const tables = [...joined].map(([position, used]) =>
     joinOf(build, fact, joins[position], position, [...used]),
   );
-  const from = sql`${relationRows(build, fact, [...own])} AS f${tables.length > 0 ? join(tables, " ") : EMPTY}`;
+  const joinedRows: Step =
+    tables.length === 0
+      ? readRelation(build, fact, plain)
+      : {
+          kind: "join",
+          fact: readRelation(
+            build,
+            fact,
+            [...own].map((name) => [name, name]),
+          ),
+          tables,
+          columns: list,
+        };
   const column = (all: ResultColumns, name: string, shown: string): RowColumn => ({
+    name: shown,
     column: named(all, name),
     sql: sql`s.${identifier(shown)}`,
   });
-  const rows = sql<Selection>`(SELECT ${selected(list)} FROM ${from}) AS s`;
-  const shown = periods.map(
-    ({ sql: period, column: { name } }) => sql<Selection>`${period} AS ${identifier(name)}`,
-  );
+  const rows: Step =
+    periods.length === 0
+      ? joinedRows
+      : {
+          kind: "compute",
+          rows: joinedRows,
+          columns: [...list.map(([name]) => [name, name] as const), ...periods.map(({ of }) => of)],
+        };
   return {
-    select: shown.length === 0 ? rows : sql`(SELECT s.*, ${join(shown, ", ")} FROM ${rows}) AS s`,
-    columns: [...columns, ...periods.map((period) => period.column)],
+    rows,
+    select: sql`(${renderPlan(rows, dialect)}) AS s`,
+    columns: [...columns, ...periods.map(({ column: period }) => period)],
     dimension: (name) => ({ ...column(columns, name, name), grain: dimensionOf(build, name, time).grain }),
     value: (name) => column(types.get(fact) ?? [], name, prefix + name),
   };
@@ -172,13 +224,32 @@ export function rowSet(build: GroupsBuild, { fact, time, dimensions, values }: W
 /** Name of the period of a time, with which operators compare: they see what a group shows. */
 export const periodName = (name: string): string => `${name} period`;
 
-function periodOf(build: GroupsBuild, column: ResultColumn, time: string | undefined): readonly RowColumn[] {
+interface PeriodOfTime {
+  readonly column: ResultColumn;
+  readonly of: readonly [name: string, period: Expression];
+}
+
+/** The period of a time, where a condition compares it. */
+function periodOf(
+  build: GroupsBuild,
+  column: ResultColumn,
+  time: string | undefined,
+): readonly PeriodOfTime[] {
   const { dialect } = build;
   const { grain } = dimensionOf(build, column.name, time);
-  if (grain === undefined) return [];
-  const period = dialect.truncated(sql`s.${dialect.identifier(column.name)}`, grain, column);
-  return [{ sql: period, column: { ...dialect.periodColumn(grain), name: periodName(column.name) } }];
+  if (grain === undefined || !isCompared(build, column.name)) return [];
+  const name = periodName(column.name);
+  return [
+    {
+      column: { ...dialect.periodColumn(grain), name },
+      of: [name, ({ value }) => dialect.truncated(value(column.name), grain, column)],
+    },
+  ];
 }
+
+/** Whether a condition on a column is more than a bound of days. */
+const isCompared = ({ conditions }: GroupsBuild, name: string): boolean =>
+  columnConditions(conditions).some((condition) => condition.column === name && !isRange(condition));
 
 /** Whether a condition is a bound of days. */
 export const isRange = ({ operator }: Condition): boolean => operator === ">=" || operator === "<=";
