@@ -237,9 +237,7 @@ function percentileOf(value: Part, p: number, isDiscrete: boolean, filter: Part)
 
 /** Rows of all sources under each other, then one for each group: nulls in groups meet. */
 function combined(sources: readonly GroupedSource[], groups: ResultColumns): Part {
-  const [only, ...others] = sources;
-  if (only === undefined) return sql`(SELECT 1) AS c`;
-  if (others.length === 0) return sql`(${only.select}) AS c`;
+  if (sources.length === 0) return sql`(SELECT 1)`;
   const columns = sources.flatMap(({ columns: names }, i) => names.map((name) => ({ i, name })));
   const keys = groups.map((_, k) => escapedIdentifier(`g${String(k)}`));
   const parts = sources.map(({ select }, source) => {
@@ -266,5 +264,5 @@ function combined(sources: readonly GroupedSource[], groups: ResultColumns): Par
           keys.map((key) => sql`w.${key}`),
           ", ",
         )}`;
-  return sql`(SELECT ${join(list, ", ")} FROM (${join(parts, " UNION ALL ")}) AS w${by}) AS c`;
+  return sql`(SELECT ${join(list, ", ")} FROM (${join(parts, " UNION ALL ")}) AS w${by})`;
 }

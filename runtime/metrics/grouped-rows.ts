@@ -1,35 +1,37 @@
 import type { AskedGroup, FixedFilter, Formula, FormulaInput, MetricTree } from "../core/model/aggregate.js";
 import { compareGrains, leavesOf } from "../core/model/aggregate.js";
-import type { Selection } from "../core/model/query.js";
-import { constant, EMPTY, join, projectParts, sql } from "../core/warehouse/sql.js";
+import { projectParts, sql } from "../core/warehouse/sql.js";
 import type { GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
-import { groupColumn, type LeafUse, nonAdditiveLeaf, plainLeaves, timeGroups } from "./leaves.js";
+import { groupName, type LeafUse, nonAdditiveLeaf, plainLeaves, timeGroups } from "./leaves.js";
+import { type Expression, type Step, type Value, valueAt } from "./plan.js";
+import { renderPlan } from "./render-plan.js";
 import type { GroupsBuild } from "./row-set.js";
 import { cumulativeLeaf } from "./cumulative.js";
 import { Sources } from "./sources.js";
 import { filledValue, onSpine } from "./on-spine.js";
 import { type Offset, offsetResult, offsetRows } from "./time-spine.js";
 
-/** Rows of a grouping: a column per group, by its key, and per measure. */
+/** The statement of a grouping: a column per group, by its key, and per measure. */
 export function groupedRows(build: GroupsBuild): Part {
+  return renderPlan(planOf(build), build.dialect);
+}
+
+function planOf(build: GroupsBuild): Step {
   const { groups, measures, aggregate } = build.grouping;
-  const { identifier } = build.dialect;
   const metrics = measures.map(({ name, metric }) => ({ name, metric, filters: [], measure: name }));
-  const { from, values } = metricValues(build, groups, metrics);
-  const list = [
-    ...groups.map(({ key }, i) => sql`c.${groupColumn(build, i)} AS ${identifier(key)}`),
-    ...values.map((value, i) => sql`${value} AS ${identifier(measures[i]?.name ?? "")}`),
-  ];
-  const rows = sql<Selection>`SELECT ${join(list, ", ")} FROM ${from}`;
+  const { rows: all, values } = metricValues(build, groups, metrics);
+  const rows: Step = {
+    kind: "compute",
+    rows: all,
+    columns: [
+      ...groups.map(({ key }, i): [string, Value] => [key, groupName(i)]),
+      ...values.map((value, i): [string, Value] => [measures[i]?.name ?? "", value]),
+    ],
+  };
   const { saved } = aggregate;
   if (saved?.limit === undefined) return rows;
   const order = [...saved.sort, ...groups.map(({ key }) => [key, "ASC"] as const)];
-  const keys = order.map(
-    ([key, direction]) =>
-      sql`l.${identifier(key)}${direction === "DESC" ? sql` DESC NULLS FIRST` : sql` ASC NULLS LAST`}`,
-  );
-  const by = keys.length === 0 ? EMPTY : sql` ORDER BY ${join(keys, ", ")}`;
-  return sql`SELECT l.* FROM (${rows}) AS l${by} LIMIT ${constant(saved.limit)}`;
+  return { kind: "limit", rows, order, limit: saved.limit };
 }
 
 interface MetricUse {
@@ -42,10 +44,10 @@ function metricValues(
   build: GroupsBuild,
   groups: readonly AskedGroup[],
   metrics: readonly MetricUse[],
-): { readonly from: Part; readonly values: readonly Part[] } {
+): { readonly rows: Step; readonly values: readonly Value[] } {
   const sources = new Sources(build, groups);
   const values = metrics.map((use) => valueOfMetric(build, groups, sources, use));
-  return { from: sources.combined(), values };
+  return { rows: sources.combined(), values };
 }
 
 function valueOfMetric(
@@ -53,7 +55,7 @@ function valueOfMetric(
   groups: readonly AskedGroup[],
   sources: Sources,
   use: MetricUse,
-): Part {
+): Value {
   const { metric } = use;
   return metric.kind === "leaf"
     ? leafValue(
@@ -72,17 +74,22 @@ function leafValue(
   sources: Sources,
   use: LeafUse,
   offset: Offset | null,
-): Part {
+): Value {
   const { leaf } = use;
-  const { identifier } = build.dialect;
   const source = leafSource(build, groups, use, offset);
-  const { made: column, positions } = sources.used(() =>
+  const { made: name, positions } = sources.used(() =>
     source === null ? sources.plain(use) : sources.add(source),
   );
-  const value = filledValue(leaf, sql`c.${identifier(column)}`);
+  if (leaf.fill === undefined) return name;
+  const filled: Expression = ({ value }) => filledValue(leaf, value(name));
   // What stands for null of an accumulated value does so in its own rows only.
-  const isOwn = leaf.cumulative !== undefined && leaf.fill !== undefined;
-  return isOwn ? sql`CASE WHEN ${sources.hasRow(positions)} THEN ${value} END` : value;
+  return leaf.cumulative === undefined ? filled : whereRow(sources, positions, filled);
+}
+
+/** A value of the groups that one of these sources has. */
+function whereRow(sources: Sources, positions: ReadonlySet<number>, value: Value): Expression {
+  const hasRow = sources.hasRow(positions);
+  return (read) => sql`CASE WHEN ${hasRow(read)} THEN ${valueAt(value, read)} END`;
 }
 
 /** The source of a leaf that needs one of its own; null for one that shares its rows with others. */
@@ -131,7 +138,7 @@ function formulaValue(
   sources: Sources,
   formula: Formula,
   use: MetricUse,
-): Part {
+): Value {
   const filters = [...use.filters, ...formula.filters];
   const { made, positions } = sources.used(() =>
     formula.inputs.map(
@@ -140,25 +147,27 @@ function formulaValue(
   );
   const value = formulaOf(build, formula, new Map(made));
   // Where none of its inputs has a row there is no value, also of a formula that makes one of nulls.
-  return isNullOfNulls(formula) ? value : sql`CASE WHEN ${sources.hasRow(positions)} THEN ${value} END`;
+  return isNullOfNulls(formula) ? value : whereRow(sources, positions, value);
 }
 
 function formulaOf(
   build: GroupsBuild,
   { kind, parts, inputs }: Formula,
-  values: ReadonlyMap<string, Part>,
-): Part {
-  const valueOf = (alias: string): Part => values.get(alias) ?? sql`NULL`;
-  if (kind === "ratio") {
-    const [numerator, denominator] = inputs.map(({ alias }) => valueOf(alias));
-    return build.dialect.quotient(numerator ?? sql`NULL`, denominator ?? sql`NULL`);
-  }
-  const divides = parts.some((part) => typeof part === "string" && part.includes("/"));
-  return projectParts(
-    parts.map((part) =>
-      typeof part === "string" ? part : build.dialect.operand(valueOf(part.alias), divides),
-    ),
-  );
+  values: ReadonlyMap<string, Value>,
+): Expression {
+  return (read) => {
+    const valueOf = (alias = ""): Part => {
+      const value = values.get(alias);
+      return value === undefined ? sql`NULL` : valueAt(value, read);
+    };
+    if (kind === "ratio") return build.dialect.quotient(valueOf(inputs[0]?.alias), valueOf(inputs[1]?.alias));
+    const divides = parts.some((part) => typeof part === "string" && part.includes("/"));
+    return projectParts(
+      parts.map((part) =>
+        typeof part === "string" ? part : build.dialect.operand(valueOf(part.alias), divides),
+      ),
+    );
+  };
 }
 
 /** Whether a formula is null where all of its inputs have no row. */
@@ -176,7 +185,7 @@ function inputValue(
   sources: Sources,
   input: FormulaInput,
   use: MetricUse,
-): Part {
+): Value {
   const { metric, offset: window, offsetToGrain: toGrain } = input;
   const inner = { ...use, metric, filters: [...use.filters, ...input.filters] };
   if (window === undefined && toGrain === undefined) return valueOfMetric(build, groups, sources, inner);
@@ -194,16 +203,15 @@ function inputValue(
   const source = offsetResult(build, { leaf, filters: inner.filters, offset }, groups, (untimed, asked) =>
     formulaSource(untimed, asked, inner),
   );
-  return sql`c.${build.dialect.identifier(sources.add(source))}`;
+  return sources.add(source);
 }
 
 /** A formula as a source of its own. */
 function formulaSource(build: GroupsBuild, groups: readonly AskedGroup[], use: MetricUse): GroupedSource {
-  const { from, values } = metricValues(build, groups, [use]);
-  const { identifier } = build.dialect;
-  const list = [
-    ...groups.map((_, i) => sql`c.${groupColumn(build, i)} AS ${groupColumn(build, i)}`),
-    sql`${values[0] ?? EMPTY} AS ${identifier("a0")}`,
+  const { rows, values } = metricValues(build, groups, [use]);
+  const columns = [
+    ...groups.map((_, i): [string, Value] => [groupName(i), groupName(i)]),
+    ...values.map((value): [string, Value] => ["a0", value]),
   ];
-  return { select: sql`SELECT ${join(list, ", ")} FROM ${from}`, columns: ["a0"] };
+  return { select: renderPlan({ kind: "compute", rows, columns }, build.dialect), columns: ["a0"] };
 }

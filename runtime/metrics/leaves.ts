@@ -50,7 +50,7 @@ export function isTimeOf({ time }: Leaf, name: string): boolean {
   return time !== undefined && (name === METRIC_TIME || name === time);
 }
 
-export const groupColumn = (build: GroupsBuild, i: number): Part => build.dialect.identifier(`g${String(i)}`);
+export const groupColumn = (build: GroupsBuild, i: number): Part => build.dialect.identifier(groupName(i));
 
 /** The finest grain of a leaf's time. */
 export function timeGrainOf(build: GroupsBuild, { time }: Leaf): Grain {
@@ -194,7 +194,10 @@ function conditionsOfMeasure({ conditions }: GroupsBuild, measure: string): read
 }
 
 /** The column of a group, before and after its rows are aggregated. */
-const groupName = (i: number): string => `g${String(i)}`;
+export const groupName = (i: number): string => `g${String(i)}`;
+
+/** The column of a leaf that is aggregated with others. */
+export const leafName = (i: number): string => `a${String(i)}`;
 
 /** A value of a group among rows. */
 function groupOf({ dialect }: GroupsBuild, rows: RowSet, { name, grain }: AskedGroup): Value {
@@ -241,7 +244,7 @@ export function aggregatedLeaves(
     },
     groups: groups.map((_, i) => groupName(i)),
     totals: uses.map(({ leaf }, i): [string, Expression] => [
-      `a${String(i)}`,
+      leafName(i),
       ({ value }) =>
         build.dialect.aggregate(
           leaf,
@@ -269,7 +272,7 @@ export function plainLeaves(
 ): GroupedSource {
   return {
     select: renderPlan(aggregatedLeaves(build, uses, groups), build.dialect),
-    columns: uses.map((_, i) => `a${String(i)}`),
+    columns: uses.map((_, i) => leafName(i)),
   };
 }
 

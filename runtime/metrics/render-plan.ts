@@ -154,7 +154,9 @@ class PlanRenderer {
     const open = this.#open(rows);
     const change = (select: OpenSelect): OpenSelect => {
       const read = columnsOf(select);
-      const keys = groups.map((name) => [name, { value: read.value(name), column: null }] as const);
+      const keys = groups.map(
+        (name) => [name, select.columns.get(name) ?? { value: read.value(name), column: null }] as const,
+      );
       return {
         ...select,
         columns: new Map([

@@ -1,8 +1,9 @@
 import type { AskedGroup } from "../core/model/aggregate.js";
 import type { Selection } from "../core/model/query.js";
 import { join, sql } from "../core/warehouse/sql.js";
-import type { GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
-import { groupColumn, type LeafUse, plainLeaves } from "./leaves.js";
+import type { GroupedSource } from "../core/warehouse/aggregate-dialect.js";
+import { aggregatedLeaves, groupName, leafName, type LeafUse } from "./leaves.js";
+import type { CombineGroups, Expression, Named, Step, Value } from "./plan.js";
 import type { ResultColumn } from "../core/warehouse/warehouse.js";
 import type { GroupsBuild } from "./row-set.js";
 
@@ -34,15 +35,14 @@ export class Sources {
   }
 
   /** Whether one of these sources has a row for the groups. */
-  hasRow(positions: ReadonlySet<number>): Part {
+  hasRow(positions: ReadonlySet<number>): Expression {
     for (const position of positions) this.#marked.add(position);
-    const marks = [...positions].map((position) =>
-      this.#build.dialect.identifier(columnName(position, "row")),
-    );
-    return join(
-      marks.map((mark) => sql<Selection>`c.${mark} IS NOT NULL`),
-      " OR ",
-    );
+    const marks = [...positions].map((position) => columnName(position, "row"));
+    return ({ value }) =>
+      join(
+        marks.map((mark) => sql<Selection>`${value(mark)} IS NOT NULL`),
+        " OR ",
+      );
   }
 
   /** The column of a leaf. Leaves over the same rows are aggregated in one pass. */
@@ -52,7 +52,7 @@ export class Sources {
     const known = this.#plain.get(key) ?? { uses: [], position: this.#made.push(null) - 1 };
     this.#plain.set(key, known);
     this.#used.add(known.position);
-    return columnName(known.position, `a${String(known.uses.push(use) - 1)}`);
+    return columnName(known.position, leafName(known.uses.push(use) - 1));
   }
 
   add(source: GroupedSource): string {
@@ -61,31 +61,38 @@ export class Sources {
     return columnName(position, source.columns[0] ?? "");
   }
 
-  /** All sources, joined, as `c`. */
-  combined(): Part {
+  /** All sources, combined. */
+  combined(): Step {
     const plain = new Map([...this.#plain.values()].map((each) => [each.position, each.uses]));
     const sources = this.#made.map((made, i) => {
-      const uses = plain.get(i);
-      return uses === undefined ? made : plainLeaves(this.#build, uses, this.#groups);
+      const uses = plain.get(i) ?? [];
+      const columns = made?.columns ?? uses.map((_, k) => leafName(k));
+      const rows =
+        made === null ? aggregatedLeaves(this.#build, uses, this.#groups) : statementOf(made, this.#groups);
+      return this.#renamed(rows, columns, i);
     });
-    const renamed = sources.map((source, i) => this.#renamed(source, i));
-    const groups = this.#groups.map((group) => groupType(this.#build, group));
-    return this.#build.dialect.combined(renamed, groups);
+    return {
+      kind: "combine",
+      sources,
+      groups: this.#groups.map((group) => groupType(this.#build, group)),
+    };
   }
 
-  #renamed(source: GroupedSource | null, position: number): GroupedSource {
-    if (source === null) throw new Error("A source of an aggregate was not made.");
-    const { identifier } = this.#build.dialect;
-    const marks = this.#marked.has(position) ? [columnName(position, "row")] : [];
-    const columns = source.columns.map((name) => columnName(position, name));
-    const list = [
-      ...this.#groups.map((_, i) => sql`z.${groupColumn(this.#build, i)} AS ${groupColumn(this.#build, i)}`),
-      ...source.columns.map((name, i) => sql`z.${identifier(name)} AS ${identifier(columns[i] ?? "")}`),
-      ...marks.map((name) => sql`1 AS ${identifier(name)}`),
+  #renamed(rows: Step, columns: readonly string[], position: number): CombineGroups["sources"][number] {
+    const values: Named<Value> = [
+      ...columns.map((name) => [columnName(position, name), name] as const),
+      ...(this.#marked.has(position) ? [[columnName(position, "row"), () => sql`1`] as const] : []),
     ];
-    const select = sql<Selection>`SELECT ${join(list, ", ")} FROM (${source.select}) AS z`;
-    return { select, columns: [...columns, ...marks] };
+    const groups = this.#groups.map((_, i): [string, Value] => [groupName(i), groupName(i)]);
+    return {
+      rows: { kind: "compute", rows, columns: [...groups, ...values] },
+      columns: values.map(([name]) => name),
+    };
   }
+}
+
+function statementOf({ select, columns }: GroupedSource, groups: readonly AskedGroup[]): Step {
+  return { kind: "statement", select, columns: [...groups.map((_, i) => groupName(i)), ...columns] };
 }
 
 /** The column of a group. Where facts have it in several types, one without operators of its own. */

@@ -147,12 +147,11 @@ function windowFrame(time: Part, { count, grain: unit }: Period): Part {
 /** Full joins on equal groups; groups with a null meet when all are grouped once more. */
 function combined(sources: readonly GroupedSource[], groups: ResultColumns): Part {
   const [first, ...others] = sources.map(({ select }, i) => sql<Selection>`(${select}) AS ${table(i)}`);
-  if (first === undefined) return sql`(SELECT) AS c`;
-  if (others.length === 0) return sql`(${sources[0]?.select ?? EMPTY}) AS c`;
+  if (first === undefined) return sql`(SELECT)`;
   const columns = sources.flatMap(({ columns: names }, i) => names.map((name) => ({ i, name })));
   if (groups.length === 0) {
     const list = columns.map(({ i, name }) => sql`${table(i)}.${identifier(name)}`);
-    return sql`(SELECT ${join(list, ", ")} FROM ${join([first, ...others.map((other) => sql<Selection>`CROSS JOIN ${other}`)], " ")}) AS c`;
+    return sql`(SELECT ${join(list, ", ")} FROM ${join([first, ...others.map((other) => sql<Selection>`CROSS JOIN ${other}`)], " ")})`;
   }
   const joined = others.map((other, i) => {
     const on = groups.map((column, k) =>
@@ -167,7 +166,7 @@ function combined(sources: readonly GroupedSource[], groups: ResultColumns): Par
       ({ i, name }) => sql`pg_catalog.max(${table(i)}.${identifier(name)}) AS ${identifier(name)}`,
     ),
   ];
-  return sql`(SELECT ${join(list, ", ")} FROM ${join([first, ...joined], " ")} GROUP BY ${join(keys, ", ")}) AS c`;
+  return sql`(SELECT ${join(list, ", ")} FROM ${join([first, ...joined], " ")} GROUP BY ${join(keys, ", ")})`;
 }
 
 const table = (i: number): Sql => identifier(`u${String(i)}`);

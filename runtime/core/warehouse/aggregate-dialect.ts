@@ -73,7 +73,7 @@ export interface AggregateDialect {
   /** An input of a formula of the project. `divides`: whether the formula has a division. */
   readonly operand: (value: Part, divides: boolean) => Part;
   readonly quotient: (numerator: Part, denominator: Part) => Part;
-  /** One row per combination of groups that any source has, as `c`; a source without it has nulls. `groups`: their columns. */
+  /** A table with one row per combination of groups that any of the sources has; one without it has nulls. `groups`: their columns. */
   readonly combined: (sources: readonly GroupedSource[], groups: ResultColumns) => Part;
   /** Two numbers or times with an operator of the engine's own between them. */
   readonly infix: (left: Part, sign: NumberSign, right: Part) => Part;
