@@ -1,6 +1,13 @@
 import { readFileSync } from "node:fs";
 import { extname } from "node:path";
-import { type ApiAbout, faintContrast, type Outcome, unlessFailed } from "@routewright/runtime/model";
+import {
+  type ApiAbout,
+  faintContrast,
+  isListed,
+  type Outcome,
+  type Plans,
+  unlessFailed,
+} from "@routewright/runtime/model";
 import type { Catalogue } from "./catalogue/catalogue.js";
 import type { Config } from "./config-schema.js";
 
@@ -58,6 +65,15 @@ export function headlineProblems(
     const isThere = columns.length === 0 || columns.some(({ name }) => name === column);
     return isThere ? [] : [`\`headline\`: ${path} has no column ${column}.`];
   });
+}
+
+/** Names of plans that no endpoint has: a plan that opens nothing of what it says. */
+export function planProblems(plans: Plans, { entries }: Pick<Catalogue, "entries">): readonly string[] {
+  return Object.entries(plans).flatMap(([plan, { allowed = [] }]) =>
+    allowed
+      .filter((name) => name !== "system" && !entries.some(({ path }) => isListed([name], path)))
+      .map((name) => `\`plans.${plan}.allowed\`: no endpoint has the category or path ${name}.`),
+  );
 }
 
 /** A picture file as a `data:` address. */

@@ -1,4 +1,4 @@
-import { HEADLINE_SCHEMA, TIERS } from "@routewright/runtime/model";
+import { HEADLINE_SCHEMA, PLANS_SCHEMA, TIERS } from "@routewright/runtime/model";
 import type { SchemaMap } from "./catalogue/build.js";
 import { MAX_AGE } from "./catalogue/settings/max-age.js";
 import { CHANGE_SEVERITIES, type ChangeKind, type ChangeSeverity, KINDS } from "./diff/change-kinds.js";
@@ -129,6 +129,10 @@ export const CONFIG_SCHEMA = {
       headline: described(
         "Up to three numbers that the explorer begins with: the path of an endpoint of tier0, a column, and parameters.",
         HEADLINE_SCHEMA,
+      ),
+      plans: described(
+        "Plans of organizations whose keys are in a database, by name: tier, requests per minute, and the categories and paths that their keys may call.",
+        PLANS_SCHEMA,
       ),
       defaultTier: described("Tier of endpoints without a tier tag. Default: tier0.", oneOf(TIERS)),
       schemas: described(

@@ -8,6 +8,7 @@ import {
   isOfArtifacts,
   messageOf,
   type Outcome,
+  type Plans,
   readGenerationEnvironment,
   succeeded,
   unlessFailed,
@@ -75,6 +76,8 @@ export interface Settings extends Omit<GenerationEnvironment, "catalog"> {
   /** Models that count as tagged for the API. */
   readonly publish: PublishRules;
   readonly publicMaxAge: MaxAge;
+  /** Of organizations, by name. */
+  readonly plans: Plans;
   /** Address of the shared cache in front of the server; undefined: there is none. */
   readonly purgeUrl: string | undefined;
   readonly purgeMethod: PurgeMethod;
@@ -134,6 +137,7 @@ export async function readSettings(
     engine: config.engine,
     publish: config.publish ?? [],
     publicMaxAge: config.publicMaxAge ?? DEFAULTS.publicMaxAge,
+    plans: config.plans ?? {},
     purgeUrl: config.purgeUrl,
     purgeMethod: config.purgeMethod ?? DEFAULTS.purgeMethod,
     lint,
@@ -164,6 +168,7 @@ export async function readSettings(
     logo: config.logo ?? null,
     accent: config.accent ?? null,
     headline: config.headline ?? null,
+    plans: settings.plans,
     defaultTier,
     schemas,
     engine: settings.engine ?? null,

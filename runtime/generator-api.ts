@@ -1,5 +1,5 @@
 /** What the generator shares with the runtime: the endpoint, the tiers, the errors. Light on purpose: it pulls in no library. */
-export { TIERS, TIER_NAMES, isListed, isTier, type Tier } from "./core/model/tier.js";
+export { allows, TIERS, TIER_NAMES, isListed, isTier, type Tier } from "./core/model/tier.js";
 export * from "./core/model/aggregate.js";
 export { projectSqlProblem, tokensOf } from "./core/model/project-sql.js";
 export * from "./core/model/endpoint.js";
@@ -20,6 +20,7 @@ export {
   unlessFailed,
 } from "./core/model/outcome.js";
 export { ERRORS, type ErrorCode } from "./core/model/errors.js";
+export { type OrganizationPlan, type Plans, PLANS_SCHEMA } from "./core/model/plan.js";
 export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./core/model/tier.js";
 export {
   readGenerationEnvironment,

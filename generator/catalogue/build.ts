@@ -1,4 +1,4 @@
-import type { Tier } from "@routewright/runtime/model";
+import type { Plans, Tier } from "@routewright/runtime/model";
 import type { GraphNode } from "../manifest/graph.js";
 import type { Manifest, OtherNode } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
@@ -31,6 +31,8 @@ export interface CatalogueOptions {
   readonly engine?: ServedEngine | undefined;
   /** How long shared caches keep the rows of public endpoints whose models do not say. Default 0. */
   readonly publicMaxAge?: MaxAge;
+  /** Of organizations, by name. */
+  readonly plans?: Plans;
   /** Paths of a generated folder by model: of the models that only `publish` names, these are served. Left out: all. */
   readonly written?: ReadonlyMap<string, string>;
 }
@@ -87,6 +89,7 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     lineage: lineageOf(entries, manifest),
     defaultTier: context.defaultTier,
     adapter: manifest.adapter,
+    ...(Object.keys(options.plans ?? {}).length > 0 && options.plans && { plans: options.plans }),
     ...(read.adapter !== null && read.adapter !== manifest.adapter && { copiedFrom: read.adapter }),
     categories: categoriesOf(entries, manifest),
     ...(marks.size > 0 && { marks }),

@@ -36,6 +36,7 @@ export function catalogueText(
     defaultTier: catalogue.defaultTier,
     ...(catalogue.adapter !== null && { adapter: catalogue.adapter }),
     ...(catalogue.copiedFrom !== undefined && { copiedFrom: catalogue.copiedFrom }),
+    ...(catalogue.plans && { plans: catalogue.plans }),
     ...(Object.keys(catalogue.categories).length > 0 && { categories: catalogue.categories }),
     ...(catalogue.marks && { marks: Object.fromEntries(catalogue.marks) }),
     endpoints: catalogue.entries,
@@ -95,7 +96,7 @@ export function readCatalogue(text: string, location = "catalogue.json"): Outcom
     return failed(
       `${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`,
     );
-  const { defaultTier, adapter = null, copiedFrom, categories = {}, marks, skipped } = record;
+  const { defaultTier, adapter = null, copiedFrom, categories = {}, plans, marks, skipped } = record;
   const entries = record.endpoints.map(withoutFormerKeys);
   return succeeded({
     entries,
@@ -106,6 +107,7 @@ export function readCatalogue(text: string, location = "catalogue.json"): Outcom
     adapter,
     ...(copiedFrom !== undefined && { copiedFrom }),
     categories,
+    ...(plans !== undefined && { plans }),
     ...(marks !== undefined && { marks: new Map(Object.entries(marks)) }),
   });
 }

@@ -1,5 +1,6 @@
 import {
   ABOUT_SCHEMA,
+  PLANS_SCHEMA,
   type FormerPath,
   type Json,
   type Relation,
@@ -148,6 +149,8 @@ export const CATALOGUE_SCHEMA = record(
   {
     /** What pages say of the API and its operator. */
     about: ABOUT_SCHEMA,
+    /** Of organizations, by name. */
+    plans: PLANS_SCHEMA,
     /** Of this file, for a server that reads it. */
     digest: text,
     /** Name of dbt's adapter. */

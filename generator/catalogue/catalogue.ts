@@ -1,4 +1,4 @@
-import type { Column, Endpoint, Json, Parameter, Relation, Tier } from "@routewright/runtime/model";
+import type { Column, Endpoint, Json, Parameter, Plans, Relation, Tier } from "@routewright/runtime/model";
 import type { ColumnGuarantees } from "../manifest/model-columns.js";
 
 /** A column, and what the dbt project declares of it besides its name and type. */
@@ -142,6 +142,8 @@ export interface Catalogue {
   readonly warnings: readonly Warning[];
   /** Empty in a catalogue read from its file alone. */
   readonly lineage: Lineage;
+  /** Of organizations, by name; absent where the config file has none. */
+  readonly plans?: Plans;
   /** Absent where nothing is marked, and in files of before. */
   readonly marks?: PrivateMarks;
 }

@@ -1,6 +1,14 @@
 import { existsSync } from "node:fs";
 import { InvalidArgumentError, Option } from "commander";
-import { failed, type Failure, type Outcome, succeeded } from "@routewright/runtime/model";
+import {
+  failed,
+  type Failure,
+  groupedBy,
+  messageOf,
+  type Outcome,
+  succeeded,
+} from "@routewright/runtime/model";
+import type { KeyStore } from "@routewright/runtime/keys";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { DEFAULTS } from "../config.js";
 import {
@@ -14,7 +22,8 @@ import {
 } from "../diff/accepted-changes.js";
 import type { ChangeSeverities } from "../diff/change-kinds.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
-import type { Change } from "../diff/change.js";
+import { type Change, inOrder } from "../diff/change.js";
+import { comparePlans } from "../diff/compare-plans.js";
 import {
   asksUsage,
   firstDay,
@@ -138,9 +147,11 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
     { today, minimumNoticeDays },
     options.severities,
   );
+  const plans = await planChanges(base.value.catalogue, head.value.catalogue, options);
+  if (!plans.ok) return failure(...plans.problems);
   const rated = await rateByUsage(changes, base.value.catalogue, options);
   if (!rated.ok) return failure(...rated.problems);
-  const result = applyAcceptFile(rated.value.changes, accept.value, today);
+  const result = applyAcceptFile([...rated.value.changes, ...plans.value].sort(inOrder), accept.value, today);
   const hasFailed = shouldFail(result, failOn);
   const names = {
     base: redactedLocation(options.base),
@@ -154,6 +165,30 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
     output: renderReport(report, options.format),
     notes: [...base.value.warnings, ...head.value.warnings].map((warning) => `warning: ${warning}`),
   };
+}
+
+/** Of plans; with `--usage` and a database of keys, each with the organizations that it hits. */
+async function planChanges(
+  base: Catalogue,
+  head: Catalogue,
+  { usage, severities, variables = process.env }: DiffOptions,
+): Promise<Outcome<readonly Change[]>> {
+  const changes = comparePlans(base, head, severities);
+  const databaseUrl = variables["KEYS_DATABASE_URL"];
+  if (changes.length === 0 || usage !== true || !databaseUrl) return succeeded(changes);
+  const { openKeyStore } = await import("@routewright/runtime/keys");
+  let store: KeyStore | null = null;
+  try {
+    store = await openKeyStore({ databaseUrl, defaultFile: "" });
+    const organizations = (await store.organizations?.list()) ?? [];
+    const holders = groupedBy(organizations, ({ plan }) => plan ?? "");
+    const ids = new Map([...holders].map(([plan, all]) => [plan, all.map(({ id }) => id)]));
+    return succeeded(comparePlans(base, head, severities, ids));
+  } catch (error) {
+    return failed(`KEYS_DATABASE_URL: ${messageOf(error)}`);
+  } finally {
+    await store?.close();
+  }
 }
 
 /** A base that does not exist yet has what the head has. */

@@ -1,4 +1,4 @@
-import { headlineProblems } from "../about.js";
+import { headlineProblems, planProblems } from "../about.js";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { ArtifactLocations } from "../artifacts/artifacts.js";
@@ -24,7 +24,10 @@ export interface GenerateOptions
     ArtifactLocations,
     Pick<Settings, "out" | "defaultTier">,
     Partial<
-      Pick<Settings, "about" | "schemas" | "engine" | "publicMaxAge" | "publish" | "severities" | "variables">
+      Pick<
+        Settings,
+        "about" | "schemas" | "engine" | "publicMaxAge" | "plans" | "publish" | "severities" | "variables"
+      >
     > {
   /** Compare only: findings where the folder is not what the manifest renders to. */
   readonly check: boolean;
@@ -72,7 +75,10 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   const reading = await readModels(options);
   if (!reading.ok) return failure(...reading.problems);
   const catalogue = catalogueOf(reading.value, options);
-  const unshown = headlineProblems(options.about ?? {}, catalogue);
+  const unshown = [
+    ...headlineProblems(options.about ?? {}, catalogue),
+    ...planProblems(options.plans ?? {}, catalogue),
+  ];
   if (unshown.length > 0) return failure(...unshown);
   if (options.preview === true) return preview(reading.value, catalogue, options);
   const files = await withProgress("Rendering endpoints", (progress) =>

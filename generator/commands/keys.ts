@@ -1,7 +1,8 @@
-import { type KeyStore, openKeyStore } from "@routewright/runtime/keys";
+import { type KeyStore, openKeyStore, type Organization } from "@routewright/runtime/keys";
 import { isListed, messageOf, TIERS, type Tier } from "@routewright/runtime/model";
 import { Option } from "commander";
 import { existsSync } from "node:fs";
+import type { Catalogue } from "../catalogue/catalogue.js";
 import { readSettings } from "../config.js";
 import { readRevision } from "../diff/revision.js";
 import { closest, formatValue } from "../manifest/strings.js";
@@ -68,12 +69,28 @@ export function configure(command: CliCommand): void {
     .runs((id: string, flags: Flags) => onStore(flags, (store) => revokeKey(store, id)))
     .helpEnd(["keys revoke 3f2a9c41"]);
   command
+    .command("plan")
+    .argument("[organization]", "without it: all organizations, their plans and numbers of keys")
+    .argument("[plan]", "a plan of the generated folder")
+    .description("list the organizations of the database, or give one a plan")
+    .option("--none", "take the organization's plan away", false)
+    .option("--json", "print JSON", false)
+    .runs((organization: string | undefined, plan: string | undefined, flags: PlanFlags) =>
+      onStore({}, (store) => planOf(store, organization, plan, flags)),
+    )
+    .helpEnd(["keys plan", "keys plan acme pro"]);
+  command
     .command("import")
     .argument("[file]", "the key file (default: API_KEYS, or API_KEYS_FILE, or ./api_keys.json)")
     .description("copy keys into the database of KEYS_DATABASE_URL, whose own entries stay as they are")
     .runs((file: string | undefined) => importKeys(file))
     .helpEnd(["keys import api_keys.json"]);
   command.helpEnd();
+}
+
+interface PlanFlags {
+  readonly none: boolean;
+  readonly json: boolean;
 }
 
 interface RotateFlags extends Flags {
@@ -132,24 +149,30 @@ function shownOnce(
   return { exit: EXIT.ok, output: `${key}\n`, notes };
 }
 
+/** The catalogue of the generated folder; null where there is no folder to look in. */
+async function catalogueIn(): Promise<(Catalogue & { readonly folder: string }) | null> {
+  const reading = await readSettings();
+  if (!reading.ok || !existsSync(reading.value.out)) return null;
+  const { out, defaultTier } = reading.value;
+  const folder = await readRevision(out, { defaultTier, generated: out, cwd: process.cwd() });
+  return folder.ok ? { ...folder.value.catalogue, folder: out } : null;
+}
+
 /** Its category, `system`, opens the refresh to a key. */
 const REFRESH_PATH = "/v1/system/manifest/refresh";
 
 /** A problem for each name that no endpoint of the generated folder has; none where there is no folder to look in. */
 async function unknownNames(names: readonly string[]): Promise<readonly string[]> {
-  const reading = await readSettings();
-  if (names.length === 0 || !reading.ok || !existsSync(reading.value.out)) return [];
-  const { out, defaultTier } = reading.value;
-  const folder = await readRevision(out, { defaultTier, generated: out, cwd: process.cwd() });
-  if (!folder.ok) return [];
-  const paths = [REFRESH_PATH, ...folder.value.catalogue.entries.map(({ path }) => path)];
-  const known = [...new Set([...paths, ...folder.value.catalogue.entries.map(({ category }) => category)])];
+  const catalogue = names.length === 0 ? null : await catalogueIn();
+  if (catalogue === null) return [];
+  const paths = [REFRESH_PATH, ...catalogue.entries.map(({ path }) => path)];
+  const known = [...new Set([...paths, ...catalogue.entries.map(({ category }) => category)])];
   return names
     .filter((name) => !paths.some((path) => isListed([name], path)))
     .map((name) => {
       const near = closest(name, known);
       const hint = near === null ? "" : ` Did you mean ${formatValue(near)}?`;
-      return `--allow: no endpoint of ${out} has the category or path ${formatValue(name)}.${hint}`;
+      return `--allow: no endpoint of ${catalogue.folder} has the category or path ${formatValue(name)}.${hint}`;
     });
 }
 
@@ -192,6 +215,41 @@ async function revokeKey(store: KeyStore, id: string): Promise<CommandResult> {
   const revoked = await store.revoke(id);
   if (!revoked.ok) return failure(...revoked.problems);
   return { exit: EXIT.ok, output: `Revoked ${revoked.value}.\n`, notes: [store.takesEffect] };
+}
+
+/** `routewright keys plan`: what an organization's keys may do counts at once. */
+async function planOf(
+  { organizations, takesEffect }: KeyStore,
+  id: string | undefined,
+  plan: string | undefined,
+  { none, json }: PlanFlags,
+): Promise<CommandResult> {
+  if (organizations === null)
+    return failure("Organizations have plans in a database of keys: set KEYS_DATABASE_URL.");
+  if (id === undefined) return listOrganizations(await organizations.list(), json);
+  if ((plan === undefined) !== none) return failure("Name the plan, or take it away with --none.");
+  const problem = plan === undefined ? null : await unknownPlan(plan);
+  if (problem !== null) return failure(problem);
+  if (!(await organizations.setPlan(id, plan ?? null)))
+    return failure(`No key has the organization ${formatValue(id)}. \`routewright keys plan\` lists them.`);
+  return { exit: EXIT.ok, output: `${id} has ${plan ?? "no plan"}.\n`, notes: [takesEffect] };
+}
+
+function listOrganizations(list: readonly Organization[], isJson: boolean): CommandResult {
+  if (isJson) return { exit: EXIT.ok, output: `${JSON.stringify(list, null, 2)}\n` };
+  const rows = list.map(({ id, plan, keys }) => [id, plan ?? "", String(keys)].join("\t"));
+  return { exit: EXIT.ok, output: `${["organization\tplan\tkeys", ...rows].join("\n")}\n` };
+}
+
+/** A server would open tier0 only. */
+async function unknownPlan(plan: string): Promise<string | null> {
+  const catalogue = await catalogueIn();
+  if (catalogue === null) return null;
+  const names = Object.keys(catalogue.plans ?? {});
+  if (names.includes(plan)) return null;
+  const known =
+    names.length === 0 ? "It has none: write `plans` into the config file." : `Plans: ${names.join(", ")}.`;
+  return `The generated folder has no plan ${formatValue(plan)}. ${known}`;
 }
 
 /** `routewright keys import`: a server that has both stores accepts every key meanwhile. */

@@ -20,7 +20,7 @@ export interface WatchOptions
   extends
     ArtifactLocations,
     Pick<Settings, "out" | "defaultTier">,
-    Partial<Pick<Settings, "about" | "schemas" | "engine" | "publicMaxAge" | "publish">> {
+    Partial<Pick<Settings, "about" | "schemas" | "engine" | "publicMaxAge" | "plans" | "publish">> {
   readonly intervalSeconds: number;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;

@@ -21,8 +21,12 @@ export const ACCEPT_SCHEMA = listOf(
   record(
     {
       kind: oneOf(CHANGE_KINDS),
-      /** The path as the change names it. */
-      endpoint: { ...text, pattern: "^/v1/", [HINT]: "Give the path of the endpoint, `/v1/…`." },
+      /** The path, or the plan, as the change names it. */
+      endpoint: {
+        ...text,
+        pattern: "^(/v1/|plans/)",
+        [HINT]: "Give the path of the endpoint, `/v1/…`, or `plans/` and a name.",
+      },
       reason: { ...text, pattern: "\\S", [HINT]: "Say why consumers can live with the change." },
     },
     {

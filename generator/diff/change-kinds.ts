@@ -1,4 +1,5 @@
 import { ruleOf, type Severities, warning } from "../report/finding.js";
+import { PLAN_KINDS } from "./plan-kinds.js";
 
 /**
  * What a change means to API consumers and to those who own the data: `exposing` opens data to callers who could not
@@ -289,6 +290,7 @@ export const KINDS = {
   "deprecation-lifted": warning("No longer deprecated", "Consumers may be moving away for nothing."),
   "successor-changed": compatible("Successor changed", "Only the `Link` header differs."),
   "description-changed": compatible("Description changed", "Only the documentation differs."),
+  ...PLAN_KINDS,
 } as const;
 
 export type ChangeKind = keyof typeof KINDS;

@@ -20,7 +20,7 @@ export interface Difference {
 export interface Change extends Subject {
   readonly severity: ChangeSeverity;
   readonly kind: ChangeKind;
-  /** The path that consumers call: the base's, or the head's for a new endpoint. */
+  /** The path that consumers call: the base's, or the head's for a new endpoint; of a plan `plans/` and its name. */
   readonly endpoint: string;
   /** Name of the dbt model behind it: the head's while it has one. */
   readonly model: string;

@@ -53,6 +53,8 @@ const OUTCOMES_OF_KINDS: Readonly<Partial<Record<ChangeKind, ShapeOutcome>>> = {
   "freshness-loosened": "changed",
   "failed-tests-served": "changed",
   "sunset-too-soon": "changed",
+  "plan-tier-raised": "unaffected",
+  "plan-paths-added": "unaffected",
 };
 
 /** What becomes of the requests that a change of a kind hits. */

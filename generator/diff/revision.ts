@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
-import { failed, type Outcome, succeeded, type Tier } from "@routewright/runtime/model";
+import { failed, type Outcome, type Plans, succeeded, type Tier } from "@routewright/runtime/model";
 import { catalogueOf, type SchemaMap } from "../catalogue/build.js";
 import type { MaxAge } from "../catalogue/settings/max-age.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
@@ -26,6 +26,7 @@ export interface RevisionOptions {
   readonly schemas?: SchemaMap;
   readonly engine?: ServedEngine | undefined;
   readonly publicMaxAge?: MaxAge;
+  readonly plans?: Plans;
   /** The models of a manifest that count as tagged. */
   readonly publish?: PublishRules;
   /** The generated folder that a `git:<ref>` means, relative to `cwd`. */

@@ -29,7 +29,7 @@ export interface RenderJobOptions extends ArtifactLocations {
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
   readonly about?: ApiAbout | undefined;
-  /** The generated folder: its default tier is that of each refresh. */
+  /** The generated folder: its default tier and its plans are those of each refresh. */
   readonly generated: string;
   /** Whether its modules may differ from what was generated. */
   readonly allowEdited: boolean;
@@ -54,7 +54,7 @@ const guard = options.guard && new Guard(options.guard);
  */
 async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
   const { title, about, generated, allowEdited, schemas, engine, publicMaxAge = 0, publish = [] } = options;
-  const { defaultTier } = await readGeneratedFiles(generated, allowEdited);
+  const { defaultTier, plans } = await readGeneratedFiles(generated, allowEdited);
   const polled = await artifacts.poll(active?.defaultTier === defaultTier ? active.hash : null);
   if (polled.kind !== "text") return polled;
   const { hash } = polled;
@@ -66,6 +66,7 @@ async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
     defaultTier,
     engine,
     publicMaxAge,
+    plans,
     ...(schemas && { schemas }),
     ...(publish.length > 0 && { written: writtenPaths(generated) }),
   });
@@ -93,6 +94,7 @@ async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
       skippedModels: skipped.length,
       adapter: catalogue.adapter,
       copiedFrom: catalogue.copiedFrom ?? null,
+      plans: catalogue.plans ?? {},
       manifest: {
         hash,
         loadedAt: Date.now(),

@@ -4,6 +4,7 @@ import type { ResultColumns } from "../core/warehouse/warehouse.js";
 import type { Endpoint, Relation } from "../core/model/endpoint.js";
 import type { ApiAbout } from "../core/model/about.js";
 import { type Changelog, NO_CHANGELOG } from "../core/model/changelog.js";
+import type { Plans } from "../core/model/plan.js";
 import { relationsOf } from "../core/model/column-names.js";
 import { CopyWatcher } from "./release/copy-watcher.js";
 import {
@@ -75,9 +76,8 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   // All that a stop needs is loaded now: a stop loads nothing.
   const loaded = await loadParts({ ...environment, databaseUrl }, log);
   const usage = await openUsage(environment, databaseUrl, log);
-  const storedKeys = await openStoredKeys(environment, log).catch(async (error: unknown) => {
+  const storedKeys = await openStoredKeys(environment, active.current.plans, log).catch((error: unknown) => {
     loaded.rates.close();
-    await usage?.close();
     throw error;
   });
   const parts = openParts({ ...options, builds }, loaded, { usage, storedKeys });
@@ -106,14 +106,12 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     stop,
     builds,
     metrics,
-    readKeys: () => {
-      watcher?.check();
-      void parts.storedKeys?.check();
-    },
+    readKeys: () => [watcher, storedKeys].forEach((source) => void source?.check()),
     activate: async (next) => {
       requireAdapter(next, databaseUrl);
       const result = await activate(active, next, gateway.warehouse);
       parts.copies.releaseChanged();
+      storedKeys?.setPlans(active.current.plans);
       return result;
     },
   };
@@ -198,15 +196,12 @@ function openParts(
   return { usage, storedKeys, gateway, metrics, failing, dueTimes, documents, copies, close };
 }
 
+type ObservedParts = Pick<ServiceParts, "gateway" | "failing" | "dueTimes" | "storedKeys">;
+
 /** The release, with what the metrics know of it. */
 function servedRelease(
   release: LoadedRelease,
-  {
-    gateway,
-    failing,
-    dueTimes,
-    storedKeys,
-  }: Pick<ServiceParts, "gateway" | "failing" | "dueTimes" | "storedKeys">,
+  { gateway, failing, dueTimes, storedKeys }: ObservedParts,
   builds: BuildRecords,
 ): ServedRelease {
   const { warehouse, rates } = gateway;
@@ -283,11 +278,12 @@ function dataAgesOf(
 /** The keys of KEYS_DATABASE_URL, beside those of the environment, null where it is not set. */
 async function openStoredKeys(
   { keys, keysDatabaseUrl: databaseUrl, keysStaleSeconds: staleSeconds }: Environment,
+  plans: Plans,
   log: Logger,
 ): Promise<StoredKeyReader | null> {
   if (databaseUrl === null) return null;
   const { StoredKeyReader } = await import("./accounts/stored-keys.js");
-  const stored = await StoredKeyReader.open({ databaseUrl, staleSeconds, log });
+  const stored = await StoredKeyReader.open({ databaseUrl, staleSeconds, plans, log });
   keys.setStored(stored);
   return stored;
 }

@@ -70,6 +70,7 @@ describe("a config file", () => {
       logo: null,
       accent: null,
       headline: null,
+      plans: {},
       "lint.baseline": ".routewright-baseline.json",
       "diff.unused": "breaking",
       "usage.shapes": false,

@@ -2,8 +2,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ownDatabase, queryAt } from "../support/database.js";
-import { ownFolder } from "../support/service.js";
-import { routewright } from "./run.js";
+import { manifestOf } from "../support/manifest.js";
+import { generateInto, ownFolder } from "../support/service.js";
+import { GOOD, routewright } from "./run.js";
 
 const CREATE = ["create", "--user", "ann", "--tier", "tier1", "--org", "acme"];
 
@@ -46,6 +47,28 @@ describe("routewright keys, with KEYS_DATABASE_URL,", () => {
     const variables = { KEYS_DATABASE_URL: url, API_KEYS: '{"sk_live_a": "tier2", "sk_live_c": "tier0"}' };
     expect((await keys(["import"], variables)).out).toBe(
       "Imported 1 keys of API_KEYS; 1 were there already.\n",
+    );
+  });
+
+  it("gives organizations plans of the generated folder", async () => {
+    const own = await ownDatabase();
+    const run = (...args: readonly string[]) => keys(args, { KEYS_DATABASE_URL: own });
+    const plans = { pro: { tier: "tier2" } } as const;
+    generateInto(join(folder, "generated"), manifestOf([GOOD]), { plans });
+    await run(...CREATE);
+    expect((await run("plan")).out).toBe("organization\tplan\tkeys\nacme\t\t1\n");
+    expect(await run("plan", "acme", "pro")).toMatchObject({ exit: 0, out: "acme has pro.\n" });
+    expect(JSON.parse((await run("plan", "--json")).out)).toEqual([{ id: "acme", plan: "pro", keys: 1 }]);
+    expect((await run("plan", "acme", "por")).err).toBe(
+      'error: The generated folder has no plan "por". Plans: pro.\n',
+    );
+    expect((await run("plan", "globex", "pro")).err).toBe(
+      'error: No key has the organization "globex". `routewright keys plan` lists them.\n',
+    );
+    expect((await run("plan", "acme")).err).toBe("error: Name the plan, or take it away with --none.\n");
+    expect((await run("plan", "acme", "--none")).out).toBe("acme has no plan.\n");
+    expect((await keys(["plan"])).err).toBe(
+      "error: Organizations have plans in a database of keys: set KEYS_DATABASE_URL.\n",
     );
   });
 

@@ -23,7 +23,7 @@ export async function runTests(
   progress: Progress,
 ): Promise<readonly TestResult[]> {
   const keys = keysFor(tests);
-  const owners = [...keys.values()].map(({ key, owner }) => [hashOf(key), owner] as const);
+  const owners = [...keys.values()].map(({ key, owner }): [string, typeof owner] => [hashOf(key), owner]);
   const service = await startService({
     environment: {
       ...environment,
@@ -36,7 +36,7 @@ export async function runTests(
         keysFile: null,
         keysDatabaseUrl: null,
       },
-      keys: new Keyring(new Map([...environment.keys.owners, ...owners])),
+      keys: new Keyring(new Map([...environment.keys.owners].concat(owners))),
       rateLimits: { tier0: UNLIMITED, tier1: UNLIMITED, tier2: UNLIMITED, tier3: UNLIMITED },
     },
     generated,

@@ -1,5 +1,6 @@
 import type { CompressedText } from "../http/compressed-text.js";
 import type { Endpoint } from "../model/endpoint.js";
+import type { Plans } from "../model/plan.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
 import type { Tier } from "../model/tier.js";
 import type { EndpointModule } from "./define.js";
@@ -19,6 +20,8 @@ export interface ReleaseFacts {
   readonly adapter: string | null;
   /** Name of dbt's adapter where the relations are copies of its own; null where dbt builds them in the database. */
   readonly copiedFrom: string | null;
+  /** Of organizations whose keys are in a database. */
+  readonly plans: Plans;
   /** Its manifest; null for a generated folder. */
   readonly manifest: ManifestVersion | null;
 }

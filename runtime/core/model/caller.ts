@@ -13,6 +13,8 @@ export interface ApiKey {
   readonly expiresAt: number | null;
   /** The categories and paths that it is limited to; null: all that its tier may call. */
   readonly allowed: readonly string[] | null;
+  /** Of its organization's plan; absent: that of the tier. */
+  readonly requestsPerMinute?: number;
 }
 
 /** Who sends a request: the owner of a key or, without one, a network address (runtime/docs/keys.md). */

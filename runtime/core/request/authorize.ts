@@ -39,7 +39,7 @@ export async function authorize(
 ): Promise<RequestContext> {
   const { caller, refusal } = await identify(access, request, audience);
   const window = await access.rates.hit(caller.id);
-  const isOverLimit = window.count > access.rateLimits[caller.tier];
+  const isOverLimit = window.count > limitOf(access, caller);
   const error = isOverLimit ? httpError("rateLimited", { n: secondsLeft(window) }) : refusal;
   return contextOf(access, request, caller, window, error, isStillNeeded);
 }
@@ -69,16 +69,21 @@ export async function authorizeDocument(...asked: Parameters<typeof peek>): Prom
 }
 
 function contextOf(
-  { rateLimits, corsOrigins }: AccessControl,
+  access: AccessControl,
   request: RequestSource,
   caller: Caller,
   { count, resetAt }: RateWindow,
   refusal: HttpError | null,
   isStillNeeded: () => boolean,
 ): RequestContext {
-  const window = { count, resetAt, limit: rateLimits[caller.tier] };
-  const cors = corsHeaders(corsOrigins, request);
+  const window = { count, resetAt, limit: limitOf(access, caller) };
+  const cors = corsHeaders(access.corsOrigins, request);
   return { id: requestIdOf(request), caller, window, cors, refusal, isStillNeeded };
+}
+
+/** Requests per window: of the plan, or of the tier. */
+function limitOf({ rateLimits }: AccessControl, { key, tier }: Caller): number {
+  return key?.requestsPerMinute ?? rateLimits[tier];
 }
 
 /** The caller; with a key that is not accepted, its address and the reason. */

@@ -9,12 +9,14 @@ import {
   type KeyStore,
   type NewKey,
   oneOf,
+  type Organizations,
   randomKey,
   type Rotation,
   secondOf,
   type StoredKey,
   unlessExpired,
 } from "./key-store.js";
+import { organizationsIn } from "./organizations.js";
 import { migrateKeys } from "./schema.js";
 
 const QUERY_TIMEOUT_MS = 60_000;
@@ -23,10 +25,12 @@ const QUERY_TIMEOUT_MS = 60_000;
 export class KeyDatabase implements KeyStore {
   readonly name = "the database of KEYS_DATABASE_URL";
   readonly takesEffect = "Running servers know of it within 2 seconds.";
+  readonly organizations: Organizations;
   readonly #tables: OwnTables;
 
   private constructor(tables: OwnTables) {
     this.#tables = tables;
+    this.organizations = organizationsIn(tables);
   }
 
   /** Brings the database to this version. */

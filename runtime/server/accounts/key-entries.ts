@@ -49,6 +49,7 @@ export function digestOf(name: string): string {
 /** The keys in `API_KEYS`, which commands cannot change. */
 export class EnvironmentKeys implements KeyStore {
   readonly name = "API_KEYS";
+  readonly organizations = null;
   readonly takesEffect = "";
   readonly #text: string;
 

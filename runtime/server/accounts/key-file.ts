@@ -34,6 +34,7 @@ interface Found {
 
 /** The key file. */
 export class KeyFile implements KeyStore {
+  readonly organizations = null;
   readonly takesEffect = "A running server reads the file within 5 seconds.";
 
   constructor(readonly name: string) {}

@@ -39,6 +39,15 @@ export interface Rotation extends NewKey {
   readonly until: string;
 }
 
+/** An organization of a key database. */
+export interface Organization {
+  readonly id: string;
+  /** Name of its plan; null: none, its keys have the limits of their tiers. */
+  readonly plan: string | null;
+  /** Keys that are not revoked. */
+  readonly keys: number;
+}
+
 /** Where API keys lie (runtime/docs/keys.md). An id is that of a key, or its beginning. Only hashes are stored. */
 export interface KeyStore {
   /** For messages. */
@@ -54,7 +63,16 @@ export interface KeyStore {
   revoke(id: string): Promise<Outcome<string>>;
   /** Stores keys of another store, by their hash, and gives the number of those that are new. */
   add(keys: ReadonlyMap<string, StoredKey>): Promise<Outcome<number>>;
+  /** Organizations and their plans; null: a store without them. */
+  readonly organizations: Organizations | null;
   close(): Promise<void>;
+}
+
+/** Organizations with keys, and their plans. */
+export interface Organizations {
+  list(): Promise<readonly Organization[]>;
+  /** Gives an organization a plan; null: none. False where there is no such organization. */
+  setPlan(id: string, plan: string | null): Promise<boolean>;
 }
 
 /** A new key: `sk_live_rw_`, 43 random characters and a checksum. */

@@ -4,6 +4,8 @@ import type { PostgresClient } from "../../postgres/connection/postgres-client.j
 import type { Logger } from "../../core/http/logger.js";
 import type { ApiKey } from "../../core/model/caller.js";
 import { messageOf } from "../../core/model/outcome.js";
+import { ownValue } from "../../core/model/own-value.js";
+import { type OrganizationPlan, type Plans, withPlan } from "../../core/model/plan.js";
 import type { Tier } from "../../core/model/tier.js";
 import type { StoredKeys } from "../../core/request/keyring.js";
 import { migrateKeys } from "./schema.js";
@@ -23,12 +25,15 @@ export interface StoredKeysOptions {
   readonly databaseUrl: string;
   /** How long keys stay valid while the database is away. */
   readonly staleSeconds: number;
+  /** Of the release that is served first. */
+  readonly plans: Plans;
   readonly log: Logger;
 }
 
 interface Entry {
-  /** Null: revoked. */
-  readonly owner: ApiKey | null;
+  readonly row: KeyRow;
+  /** With the plan of its organization. Null: revoked. */
+  owner: ApiKey | null;
   /** Day since 1970 on which this process last saw it. */
   usedOn: number;
 }
@@ -50,10 +55,13 @@ export class StoredKeyReader implements StoredKeys {
   /** Ids of keys whose use today is to be written. Bounded by the keys. */
   readonly #used = new Set<string>();
   #today = today();
+  #plans: Plans;
+  #warnedOf = "";
   #checks = 0;
 
   private constructor(options: StoredKeysOptions) {
     this.#options = options;
+    this.#plans = options.plans;
   }
 
   /** Reads all keys. Where the database is away it goes on without, and tries again; rejects where it refuses. */
@@ -92,6 +100,13 @@ export class StoredKeyReader implements StoredKeys {
   /** The number of keys, revoked ones too. */
   get size(): number {
     return this.#entries.size;
+  }
+
+  /** The plans of the release that is served from now on. */
+  setPlans(plans: Plans): void {
+    this.#plans = plans;
+    for (const entry of this.#entries.values()) entry.owner = this.#ownerOf(entry.row);
+    this.#warnOfPlans();
   }
 
   /** Reads what has changed. Never rejects. */
@@ -139,12 +154,29 @@ export class StoredKeyReader implements StoredKeys {
     if (isWhole || revision !== this.#revision) {
       const { rows } = await client.query<KeyRow>(changedSince(isWhole ? -1 : this.#revision));
       const entries = isWhole ? new Map<string, Entry>() : this.#entries;
-      for (const row of rows) entries.set(row.digest, { owner: ownerOf(row), usedOn: -1 });
+      for (const row of rows) entries.set(row.digest, { row, owner: this.#ownerOf(row), usedOn: -1 });
       this.#entries = entries;
+      this.#warnOfPlans();
       [this.#revision, this.#removals] = [revision, removals];
     }
     this.#readAt = performance.now();
     this.#isAway = false;
+  }
+
+  /** A plan that is not served opens only what everybody may call. */
+  #ownerOf(row: KeyRow): ApiKey | null {
+    if (row.isRevoked) return null;
+    const { id, user, tier, org, expiresAt, allowed, plan } = row;
+    const key = { id, user: user || id, tier, org, expiresAt, allowed };
+    return plan === null ? key : withPlan(key, ownValue(this.#plans, plan) ?? NO_PLAN);
+  }
+
+  #warnOfPlans(): void {
+    const named = [...this.#entries.values()].map(({ row }) => row.plan);
+    const unknown = [...new Set(named)].filter((plan) => plan !== null && !Object.hasOwn(this.#plans, plan));
+    const text = unknown.sort().join(", ");
+    if (text !== "" && text !== this.#warnedOf) this.#options.log.error({ plans: text }, UNKNOWN_PLANS);
+    this.#warnedOf = text;
   }
 
   async #connect(): Promise<PostgresClient> {
@@ -181,6 +213,9 @@ export class StoredKeyReader implements StoredKeys {
 
 const LOST =
   "the database of the keys is away: known keys stay valid for a time (KEYS_STALE_SECONDS), new ones are refused";
+const NO_PLAN: OrganizationPlan = { tier: "tier0" };
+const UNKNOWN_PLANS =
+  "organizations have plans that the catalogue does not have: their keys open tier0 only; give them others with `routewright keys plan`";
 const NEVER_READ = "the database of the keys is away: its keys are refused until it can be read";
 
 const today = (): number => Math.floor(Date.now() / DAY_MS);
@@ -207,13 +242,15 @@ interface KeyRow {
   readonly expiresAt: number | null;
   readonly allowed: readonly string[] | null;
   readonly isRevoked: boolean;
+  readonly plan: string | null;
 }
 
 /** Up to the revision that was read before: what was written meanwhile is read again, and that changes nothing. */
-const CHANGED = `SELECT digest, id, user_name AS "user", tier, allowed, revoked_at IS NOT NULL AS "isRevoked",
+const CHANGED = `SELECT digest, keys.id, user_name AS "user", tier, allowed, revoked_at IS NOT NULL AS "isRevoked", plan,
     CASE WHEN all_organizations THEN '*' ELSE coalesce(organization, '') END AS org,
     pg_catalog.date_part('epoch', expires_at) OPERATOR(pg_catalog.*) 1000 AS "expiresAt"
-  FROM routewright_keys.keys WHERE revision OPERATOR(pg_catalog.>) $1`;
+  FROM routewright_keys.keys LEFT JOIN routewright_keys.organizations ON organizations.id OPERATOR(pg_catalog.=) organization
+  WHERE revision OPERATOR(pg_catalog.>) $1`;
 
 /** `pg` takes the time of one query, which its types leave out. */
 function changedSince(revision: number): pg.QueryConfig {
@@ -223,10 +260,6 @@ function changedSince(revision: number): pg.QueryConfig {
     query_timeout: READ_TIMEOUT_MS,
   };
   return config;
-}
-
-function ownerOf({ id, user, tier, org, expiresAt, allowed, isRevoked }: KeyRow): ApiKey | null {
-  return isRevoked ? null : { id, user: user || id, tier, org, expiresAt, allowed };
 }
 
 /** The day of the database, so that servers agree. Sorted, so that two servers that write the same keys cannot deadlock. */

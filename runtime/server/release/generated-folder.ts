@@ -1,4 +1,5 @@
 import type { ApiAbout } from "../../core/model/about.js";
+import type { Plans } from "../../core/model/plan.js";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -102,6 +103,8 @@ export interface GeneratedFiles {
   readonly about: ApiAbout;
   /** Name of dbt's own adapter where the relations are copies; null where they are none. */
   readonly copiedFrom: string | null;
+  /** Of organizations, by name. */
+  readonly plans: Plans;
   /** Number of tagged models without an endpoint, without those that their authors exclude. */
   readonly skippedModels: number;
 }
@@ -136,7 +139,7 @@ function readOnce(folder: string, allowEdited: boolean): GeneratedFiles {
       `${folder} is not a generated folder, it has no ${CATALOGUE}: run \`routewright generate\`, or name another folder.`,
     );
   const record = parsedCatalogue(catalogue, folder);
-  const { schemaVersion, defaultTier, adapter, copiedFrom, about, files, skipped } = record;
+  const { schemaVersion, defaultTier, adapter, copiedFrom, about, plans, files, skipped } = record;
   if (typeof schemaVersion === "number") requireSchema(`${folder} has`, schemaVersion);
   if (!isTier(defaultTier) || typeof files !== "object" || files === null) throw damaged(folder);
   const listed = new Map(Object.entries(files as Record<string, unknown>));
@@ -157,6 +160,7 @@ function readOnce(folder: string, allowEdited: boolean): GeneratedFiles {
     adapter: typeof adapter === "string" ? adapter : null,
     copiedFrom: typeof copiedFrom === "string" ? copiedFrom : null,
     about: about ?? {},
+    plans: (plans ?? {}) as Plans,
     skippedModels: (Array.isArray(skipped) ? (skipped as { readonly reason?: unknown }[]) : []).filter(
       ({ reason }) => reason !== "excluded",
     ).length,

@@ -40,7 +40,7 @@ function inFile(): Followed {
 async function inDatabase(): Promise<Followed> {
   const databaseUrl = await ownDatabase();
   const store = await KeyDatabase.open(databaseUrl);
-  const reader = await StoredKeyReader.open({ databaseUrl, staleSeconds: 60, log: silent });
+  const reader = await StoredKeyReader.open({ databaseUrl, staleSeconds: 60, plans: {}, log: silent });
   const keyring = new Keyring(new Map());
   keyring.setStored(reader);
   atEnd(async () => {

@@ -28,7 +28,12 @@ async function openStore(url: string): Promise<KeyDatabase> {
 }
 
 async function follow(databaseUrl: string, staleSeconds = 60, owners = new Keyring(new Map())) {
-  const reader = await StoredKeyReader.open({ databaseUrl, staleSeconds, log: pino({ level: "silent" }) });
+  const reader = await StoredKeyReader.open({
+    databaseUrl,
+    staleSeconds,
+    plans: {},
+    log: pino({ level: "silent" }),
+  });
   owners.setStored(reader);
   atEnd(() => reader.close());
   return { reader, keyring: owners };
@@ -149,6 +154,7 @@ describe("keys of a database, in a running server,", () => {
     await create(stores[0] as KeyDatabase);
     expect(await queryAt(url, "SELECT name FROM routewright_keys.migrations")).toEqual([
       { name: "0001_keys" },
+      { name: "0002_plans" },
     ]);
   });
 

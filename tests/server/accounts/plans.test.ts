@@ -1,0 +1,117 @@
+import { describe, expect, it } from "vitest";
+import type { ApiKey } from "../../../runtime/core/model/caller.js";
+import { type Plans, withPlan } from "../../../runtime/core/model/plan.js";
+import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
+import { atEnd } from "../../support/at-end.js";
+import { ownDatabase, ownSchema } from "../../support/database.js";
+import { sendRequest } from "../../support/http-client.js";
+import { manifestOf } from "../../support/manifest.js";
+import { generateInto, ownFolder, startFolder } from "../../support/service.js";
+
+const SOON = { timeout: 20_000, interval: 20 };
+const schema = await ownSchema("CREATE TABLE @.sales (id int); CREATE TABLE @.staff (id int)");
+
+const model = (name: string, category: string, tier: string) => ({
+  name,
+  schema,
+  tags: ["production", category, `api:${name}`, tier],
+  columns: { id: "int" },
+  api: { allow_unfiltered: true },
+});
+const MANIFEST = manifestOf([model("sales", "shop", "tier1"), model("staff", "people", "tier2")]);
+
+const PLANS: Plans = {
+  small: { tier: "tier1", requestsPerMinute: 7 },
+  shop: { tier: "tier3", allowed: ["shop"] },
+  large: { tier: "tier3", requestsPerMinute: 70 },
+};
+
+async function serve(plans: Plans = PLANS) {
+  const folder = ownFolder();
+  generateInto(folder, MANIFEST, { plans });
+  const databaseUrl = await ownDatabase();
+  const store = await KeyDatabase.open(databaseUrl);
+  atEnd(() => store.close());
+  const service = await startFolder(folder, { KEYS_DATABASE_URL: databaseUrl });
+  const made = await store.create({ tier: "tier2", user: "ann", org: "acme" });
+  if (!made.ok) throw new Error(made.problems.join(" "));
+  const { key } = made.value;
+  /** Of a request that is answered by the plan of now. */
+  const ask = async (path: string) => {
+    const { status, headers } = await sendRequest(service.url, path, { key });
+    return { status, limit: headers["x-ratelimit-limit"], left: headers["x-ratelimit-remaining"] };
+  };
+  const limited = async (limit: string) => {
+    await expect.poll(async () => (await ask("/v1/none")).limit, SOON).toBe(limit);
+  };
+  const setPlan = (plan: string | null) => store.organizations.setPlan("acme", plan);
+  return { folder, service, store, key, ask, limited, setPlan };
+}
+
+describe("the keys of an organization with a plan", () => {
+  it("have its limit and the lower of both tiers, at once, and keep what was counted", async () => {
+    const { ask, limited, setPlan } = await serve();
+    await limited("1000");
+    expect((await ask("/v1/people/staff")).status).toBe(200);
+    expect(await setPlan("large")).toBe(true);
+    await limited("70");
+    expect((await ask("/v1/people/staff")).status).toBe(200);
+    await setPlan("small");
+    await limited("7");
+    const { status, left } = await ask("/v1/people/staff");
+    // What was sent before counts: the window is used up, or nearly so.
+    expect(status === 429 || (status === 403 && Number(left) < 7)).toBe(true);
+    while ((await ask("/v1/shop/sales")).status !== 429);
+    await setPlan(null);
+    await limited("1000");
+    expect((await ask("/v1/people/staff")).status).toBe(200);
+  });
+
+  it("call what the plan and the key both name", async () => {
+    const { ask, setPlan } = await serve();
+    await setPlan("shop");
+    // Before it knows the key the server refuses both.
+    const statuses = async () => [
+      (await ask("/v1/people/staff")).status,
+      (await ask("/v1/shop/sales")).status,
+    ];
+    await expect.poll(statuses, SOON).toEqual([403, 200]);
+  });
+
+  it("open tier0 only where the plan is not served, until a release has it", async () => {
+    const { folder, service, ask, limited, setPlan } = await serve({ small: { tier: "tier1" } });
+    await setPlan("large");
+    await limited("100");
+    expect((await ask("/v1/shop/sales")).status).toBe(403);
+    generateInto(folder, MANIFEST, { plans: PLANS });
+    await service.reload();
+    await limited("70");
+    expect((await ask("/v1/people/staff")).status).toBe(200);
+  });
+
+  it("are those of an organization that has keys", async () => {
+    const { store, setPlan } = await serve();
+    expect(await store.organizations.setPlan("globex", "small")).toBe(false);
+    await setPlan("small");
+    expect(await store.organizations.list()).toEqual([{ id: "acme", plan: "small", keys: 1 }]);
+  });
+});
+
+describe("a key and a plan", () => {
+  const key: ApiKey = { id: "1", user: "ann", tier: "tier2", org: "acme", expiresAt: null, allowed: null };
+  it.each([
+    [null, undefined, null],
+    [null, ["shop"], ["shop"]],
+    [["shop"], undefined, ["shop"]],
+    [
+      ["/v1/shop/a", "bank"],
+      ["shop", "/v1/bank/b"],
+      ["/v1/shop/a", "/v1/bank/b"],
+    ],
+    [["shop"], ["bank"], []],
+    [["shop", "bank"], ["shop"], ["shop"]],
+  ])("that allow %j and %j open %j", (ofKey, ofPlan, both) => {
+    const plan = { tier: "tier3", ...(ofPlan && { allowed: ofPlan }) } as const;
+    expect(withPlan({ ...key, allowed: ofKey }, plan)).toEqual({ ...key, allowed: both });
+  });
+});
