@@ -1,4 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { workerRenderer } from "../../../generator/watch/worker-renderer.js";
 import type { ApiKey } from "../../../runtime/core/model/caller.js";
 import { type Plans, withPlan } from "../../../runtime/core/model/plan.js";
 import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
@@ -7,6 +10,8 @@ import { ownDatabase, ownSchema } from "../../support/database.js";
 import { sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { generateInto, ownFolder, startFolder } from "../../support/service.js";
+
+vi.setConfig({ testTimeout: 60_000 });
 
 const SOON = { timeout: 20_000, interval: 20 };
 const schema = await ownSchema("CREATE TABLE @.sales (id int); CREATE TABLE @.staff (id int)");
@@ -20,6 +25,12 @@ const model = (name: string, category: string, tier: string) => ({
 });
 const MANIFEST = manifestOf([model("sales", "shop", "tier1"), model("staff", "people", "tier2")]);
 
+/** What dbt has made since. */
+const REBUILT = manifestOf([
+  { ...model("sales", "shop", "tier1"), description: "Sales." },
+  model("staff", "people", "tier2"),
+]);
+
 const PLANS: Plans = {
   small: { tier: "tier1", requestsPerMinute: 7 },
   shop: { tier: "tier3", allowed: ["shop"] },
@@ -32,7 +43,11 @@ async function serve(plans: Plans = PLANS) {
   const databaseUrl = await ownDatabase();
   const store = await KeyDatabase.open(databaseUrl);
   atEnd(() => store.close());
-  const service = await startFolder(folder, { KEYS_DATABASE_URL: databaseUrl });
+  const manifest = join(ownFolder(), "manifest.json");
+  writeFileSync(manifest, JSON.stringify(REBUILT));
+  const options = { manifest, title: null, generated: folder, allowEdited: false, guard: null };
+  const renderer = workerRenderer(options);
+  const service = await startFolder(folder, { KEYS_DATABASE_URL: databaseUrl }, { renderer });
   const made = await store.create({ tier: "tier2", user: "ann", org: "acme" });
   if (!made.ok) throw new Error(made.problems.join(" "));
   const { key } = made.value;
@@ -87,6 +102,14 @@ describe("the keys of an organization with a plan", () => {
     await service.reload();
     await limited("70");
     expect((await ask("/v1/people/staff")).status).toBe(200);
+  });
+
+  it("keep it at a refresh from the manifest", async () => {
+    const { service, limited, setPlan } = await serve();
+    await setPlan("large");
+    await limited("70");
+    expect(await service.refresh()).toMatchObject({ status: "reloaded", endpoints: 2 });
+    await limited("70");
   });
 
   it("are those of an organization that has keys", async () => {
