@@ -30,6 +30,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/commands/prototype-names.test.ts",
   "tests/server/system/endpoints.test.ts",
   "tests/server/system/values.test.ts",
+  "tests/server/system/facets.test.ts",
   "tests/server/system/chart.test.ts",
   "tests/dbt/while-dbt-runs.test.ts",
   "tests/pages/explorer/every-chart.test.ts",

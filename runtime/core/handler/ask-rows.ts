@@ -118,13 +118,12 @@ export async function askAll<T extends object>(
 /** One answer of several: the first error, or all. */
 function together<T extends object>(answers: readonly ReadAnswer<T>[]): ReadAnswer<readonly T[]> {
   const outcomes = answers.map(({ outcome }) => outcome);
-  const failed = outcomes.find((outcome) => outcome === null || isHttpError(outcome)) as
-    HttpError | null | undefined;
+  const failed = outcomes.find((outcome) => outcome === null || isHttpError(outcome));
   const sum = (of: "rows" | "bytes" | "databaseMs"): number =>
     answers.reduce((total, { sent }) => total + (sent[of] ?? 0), 0);
   const hasRun = answers.some(({ sent }) => sent.databaseMs !== null);
   const sent = { rows: sum("rows"), bytes: sum("bytes"), databaseMs: hasRun ? sum("databaseMs") : null };
-  return failed === undefined ? { outcome: outcomes as readonly T[], sent } : { outcome: failed, sent };
+  return { outcome: failed === undefined ? (outcomes as readonly T[]) : (failed), sent };
 }
 
 async function answerTo<T extends object>(
