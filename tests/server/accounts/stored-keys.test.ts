@@ -6,6 +6,7 @@ import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
 import { StoredKeyReader } from "../../../runtime/server/accounts/stored-keys.js";
 import { atEnd } from "../../support/at-end.js";
 import { ownDatabase, queryAt } from "../../support/database.js";
+import { ownRole } from "../../support/database-roles.js";
 import { proxyOf } from "../../support/database-proxy.js";
 import { sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
@@ -156,6 +157,29 @@ describe("keys of a database, in a running server,", () => {
       { name: "0001_keys" },
       { name: "0002_plans" },
     ]);
+  });
+
+  it("are read by a role with the rights of the page, whatever its path is", async () => {
+    const url = await ownDatabase();
+    const store = await openStore(url);
+    const { key } = await create(store);
+    const role = await ownRole("routewright_keys", { search_path: "hostile" }, url);
+    await queryAt(
+      url,
+      `CREATE SCHEMA hostile; GRANT USAGE ON SCHEMA hostile TO ${role.name};
+        CREATE FUNCTION hostile.now() RETURNS timestamptz LANGUAGE sql RETURN timestamptz '2000-01-01';
+        GRANT INSERT, UPDATE ON routewright_keys.last_uses TO ${role.name}`,
+    );
+    const { reader, keyring } = await follow(role.url);
+    expect(keyring.find(key)).toMatchObject({ org: "acme" });
+    const late = await create(store);
+    await expect.poll(() => keyring.find(late.key)?.id, SOON).toBe(late.id);
+    await reader.close();
+    const days = await queryAt(
+      url,
+      "SELECT day = (now() AT TIME ZONE 'UTC')::date AS today FROM routewright_keys.last_uses",
+    );
+    expect(days).toEqual([{ today: true }, { today: true }]);
   });
 
   it("stand nowhere in the database, only their hashes", async () => {

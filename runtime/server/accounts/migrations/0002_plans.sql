@@ -3,6 +3,9 @@
 -- The name of a plan of the config file; null: none.
 ALTER TABLE routewright_keys.organizations ADD COLUMN plan text CHECK (plan <> '');
 
+-- A server says when a key expired.
+ALTER TABLE routewright_keys.keys ADD CHECK (isfinite(expires_at));
+
 ALTER TABLE routewright_keys.audit ALTER COLUMN key DROP NOT NULL;
 -- The plan that an organization got.
 ALTER TABLE routewright_keys.audit ADD COLUMN plan text;
