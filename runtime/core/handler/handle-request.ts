@@ -116,9 +116,9 @@ function respondTo(exchange: Exchange, endpoint: Endpoint, answer: Answer): Prom
   const { prefix } = gateway.publicAddressOf(request);
   headers.push(...deprecationHeaders(endpoint, prefix), ...pageHeaders(request, answer, prefix));
   const { isPrefixForwarded } = gateway.publicAddressOf;
-  const { due } = answer;
+  const { due, quality } = answer;
   if (due !== null) headers.push(...freshnessHeaders(due));
-  headers.push(...qualityHeaders(gateway.qualityOf(endpoint)));
+  headers.push(...qualityHeaders(quality));
   const caching = cachingHeaders(endpoint, caller, { request, isPrefixForwarded, due });
   const { responseMemory, streamTimeouts } = gateway;
   const streamTimeoutMs = streamTimeouts[caller.tier];

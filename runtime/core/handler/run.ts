@@ -7,11 +7,10 @@ import { queryKey } from "../model/query-key.js";
 import { conditionError } from "../request/resolve-query.js";
 import { SortKeyTooLong, typesOf } from "../response/cursors.js";
 import { buildTag, namesTag } from "../response/entity-tag.js";
-import type { Answer, AnsweredRows, QueryResult } from "../response/answer.js";
+import type { Answer, AnsweredRows, QueryResult, RowClaims } from "../response/answer.js";
 import { isFresh } from "../response/respond.js";
 import { completed } from "../response/whole-results.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
-import type { Due } from "../warehouse/freshness-checks.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
 import { servedOf } from "../warehouse/served-columns.js";
 import {
@@ -51,11 +50,11 @@ export async function run(
 ): Promise<Result<Answer> | null> {
   const refused = testsRefusal(gateway, endpoint);
   if (refused !== null) return refused;
-  // Before the rows are read: they are of this build or a later one.
   const due = endpoint.freshness === undefined ? null : gateway.dueOf(endpoint);
-  if (query.mustBeFresh !== true) return await rowsOf(gateway, endpoint, query, reader, due);
+  const claims = { due, quality: gateway.qualityOf(endpoint) };
+  if (query.mustBeFresh !== true) return await rowsOf(gateway, endpoint, query, reader, claims);
   if (!isFresh(due)) return notFresh();
-  const answer = await rowsOf(gateway, endpoint, query, reader, due);
+  const answer = await rowsOf(gateway, endpoint, query, reader, claims);
   // The promise may end while the database works, and a kept part is as old as its first one.
   return answer === null || isHttpError(answer) || isFresh(answer.due)
     ? answer
@@ -80,7 +79,7 @@ async function rowsOf(
   endpoint: Endpoint,
   query: ResolvedQuery,
   reader: RowsContext,
-  due: Due | null,
+  claims: RowClaims,
 ): Promise<Result<Answer> | null> {
   try {
     const key = queryKey(query);
@@ -94,7 +93,7 @@ async function rowsOf(
         hasRunQuery: false,
         ownsResult: false,
         version,
-        due,
+        ...claims,
         tag,
         hasMore: false,
         total: null,
@@ -104,14 +103,12 @@ async function rowsOf(
     const checked = await prepare(gateway, query, version);
     if (isHttpError(checked)) return checked;
     const context = contextOf(reader, version);
-    // A result that was kept for a time does not get the promise of a later build.
-    const resultKey =
-      due === null || build !== null ? key : `${String(due.due)} ${String(due.warnAt)}\0${key}`;
+    const resultKey = build === null ? claimedKey(key, version, claims) : key;
     const rows = await gateway.results.get(resultKey, checked, context, build?.id ?? null);
     const { result, hasRunQuery, ownsResult } = rows;
     const hasMore = mayHaveMore(result, checked.selection);
     const answer = {
-      ...{ query: checked, result, hasRunQuery, ownsResult, version, due, tag, hasMore },
+      ...{ query: checked, result, hasRunQuery, ownsResult, version, ...claims, tag, hasMore },
       total: null,
     };
     const isWhole = reader.wantsTotal !== true && reader.readsPart === undefined;
@@ -122,6 +119,12 @@ async function rowsOf(
   } catch (error) {
     return errorOf(gateway, endpoint, reader, error);
   }
+}
+
+/** A result that was kept for a time does not get what is said of a later build: claims of other rows have another key. */
+function claimedKey(key: string, version: DataVersion | null, { due, quality }: RowClaims): string {
+  if (due === null && quality === null) return key;
+  return [version?.id, due?.due, due?.warnAt, quality?.state, quality?.failed, key].join("\0");
 }
 
 /**

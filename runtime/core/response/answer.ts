@@ -1,5 +1,6 @@
 import type { ResolvedQuery } from "../model/query.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
+import type { DataQuality } from "../warehouse/data-quality.js";
 import type { Due } from "../warehouse/freshness-checks.js";
 import type { RowStream } from "../warehouse/warehouse.js";
 import type { BufferedResult } from "./buffered-result.js";
@@ -16,8 +17,16 @@ export interface StreamedResult {
 
 export type QueryResult = BufferedResult | StreamedResult;
 
+/** What responses say of the rows, known before they were read: they are of that build or a later one. */
+export interface RowClaims {
+  /** Until when they are as fresh as promised; null where nothing is known or promised. */
+  readonly due: Due | null;
+  /** What dbt's tests say of them; null without tests. */
+  readonly quality: DataQuality | null;
+}
+
 /** What the database gave for a query, before it is sent. */
-export interface Answer {
+export interface Answer extends RowClaims {
   readonly query: ResolvedQuery;
   /** Null when the client has these rows already. */
   readonly result: QueryResult | null;
@@ -26,8 +35,6 @@ export interface Answer {
   /** Whether nothing else reads the result: its memory is freed once it is sent. */
   readonly ownsResult: boolean;
   readonly version: DataVersion | null;
-  /** Until when the rows are as fresh as promised, known before they were read; null where nothing is known or promised. */
-  readonly due: Due | null;
   /** The entity tag, if the build determines it. */
   readonly tag: string | null;
   /** Whether rows follow the page. */

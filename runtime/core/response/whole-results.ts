@@ -51,7 +51,9 @@ export function partFinder(request: IncomingMessage): (bytes: number) => boolean
 }
 
 /** A result with what its response says of it. */
-type WholeResult = Pick<Answer, "version" | "due" | "tag" | "hasMore"> & { readonly result: BufferedResult };
+type WholeResult = Pick<Answer, "version" | "due" | "quality" | "tag" | "hasMore"> & {
+  readonly result: BufferedResult;
+};
 
 /** What a response says of a result, which is kept by the key. */
 type Reading = Omit<WholeResult, "result"> & { readonly resultKey: string };
@@ -77,12 +79,13 @@ export class WholeResults {
   }
 
   /** Keeps a result for the parts that follow. Returns the one that other callers read too, where it has the same rows. */
-  keep(callerId: string, key: string, { result, version, due, tag, hasMore }: WholeResult): BufferedResult {
+  keep(callerId: string, key: string, { result, ...said }: WholeResult): BufferedResult {
+    const { version, due, quality, tag, hasMore } = said;
     const resultKey = hash("sha256", `${key}\0${result.nextCursor ?? ""}\0${result.tag}`, "base64");
     result.keep();
     const shared = this.#results.get(resultKey) ?? result;
     this.#results.set(resultKey, shared);
-    this.#readings.set(`${callerId}\0${key}`, { resultKey, version, due, tag, hasMore });
+    this.#readings.set(`${callerId}\0${key}`, { resultKey, version, due, quality, tag, hasMore });
     return shared;
   }
 }

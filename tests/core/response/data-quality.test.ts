@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { byEngine, ownTables } from "../../support/engines.js";
+import { byEngine, ownerQuery, ownTables } from "../../support/engines.js";
 import { manifestOf } from "../../support/manifest.js";
 import { KEYS, startManifest } from "../../support/service.js";
 import { sendRequest } from "../../support/http-client.js";
@@ -92,6 +92,35 @@ describe("what dbt's tests say of rows", () => {
     // A report of an earlier run that comes late.
     service.test(450, both("served", "fail"));
     expect(await headerOf(service, "served")).toBe("failed;failed=1");
+  });
+
+  it("is that of the rows that are sent, also of those that were kept for a time", async () => {
+    const { url, recordBuilds } = await startManifest(manifest, { CACHE_TTL_SECONDS: "600" });
+    const record = (at: number, status: Status): void =>
+      recordBuilds(
+        [{ node: "model.test.served", completedAt: at * 1000 }],
+        ["unique", "not_null"].map((test) => ({
+          ...{ test: `test.test.${test}_served_id`, status, completedAt: (at + 1) * 1000, failures: null },
+        })),
+      );
+    const read = async (headers = {}) => {
+      const { text, headers: sent } = await sendRequest(url, "/v1/shop/served", { key, headers });
+      return [sent["x-data-quality"], text.includes('"n":3')];
+    };
+    record(100, "fail");
+    expect(await read()).toEqual(["failed;failed=2", false]);
+    await read({ range: "bytes=0-1" });
+    await ownerQuery(
+      byEngine({
+        postgres: `UPDATE "${schema}".numbers SET n = 3`,
+        clickhouse: `ALTER TABLE "${schema}".numbers UPDATE n = 3 WHERE true SETTINGS mutations_sync = 2`,
+      }),
+    );
+    expect(await read()).toEqual(["failed;failed=2", false]);
+    record(200, "pass");
+    expect(await read()).toEqual(["passed", true]);
+    // A part is of the rows of the first one.
+    expect(await read({ range: "bytes=2-3" })).toEqual(["failed;failed=2", false]);
   });
 
   it("of a view counts from the build of the table behind it", async () => {
