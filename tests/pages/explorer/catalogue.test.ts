@@ -147,7 +147,7 @@ it("shows builds, tests and what an endpoint is made from, by name", async () =>
   )!;
   expect([before.last_build, before.tests]).toEqual([
     null,
-    { passed: 0, warned: 0, failed: 0, unknown: 2, completed_at: null, problems: [] },
+    { passed: 0, warned: 0, failed: 0, skipped: 0, unknown: 2, completed_at: null, problems: [] },
   ]);
   const completedAt = Date.UTC(2026, 0, 3, 4, 5, 6);
   service.recordBuilds(
@@ -167,6 +167,7 @@ it("shows builds, tests and what an endpoint is made from, by name", async () =>
       passed: 1,
       warned: 1,
       failed: 0,
+      skipped: 0,
       unknown: 0,
       problems: [{ name: "unique_orders_day", status: "warn", failures: 7 }],
     },
