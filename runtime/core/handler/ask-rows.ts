@@ -1,4 +1,4 @@
-import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
+import { httpError, isHttpError, type Result } from "../model/errors.js";
 import type { RawFields, ResolvedQuery, Selection } from "../model/query.js";
 import { queryKey } from "../model/query-key.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
@@ -123,7 +123,7 @@ function together<T extends object>(answers: readonly ReadAnswer<T>[]): ReadAnsw
     answers.reduce((total, { sent }) => total + (sent[of] ?? 0), 0);
   const hasRun = answers.some(({ sent }) => sent.databaseMs !== null);
   const sent = { rows: sum("rows"), bytes: sum("bytes"), databaseMs: hasRun ? sum("databaseMs") : null };
-  return { outcome: failed === undefined ? (outcomes as readonly T[]) : (failed), sent };
+  return { outcome: failed === undefined ? (outcomes as readonly T[]) : failed, sent };
 }
 
 async function answerTo<T extends object>(
