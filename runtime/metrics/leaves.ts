@@ -145,7 +145,7 @@ function conditionOn({ dialect }: GroupsBuild, rows: RowSet, { condition, positi
 }
 
 /** Rows that filters select. */
-function filteredRows(build: GroupsBuild, rows: RowSet, all: RowFilters): Step {
+export function filteredRows(build: GroupsBuild, rows: RowSet, all: RowFilters): Step {
   return {
     kind: "filter",
     rows: rows.rows,
@@ -154,27 +154,12 @@ function filteredRows(build: GroupsBuild, rows: RowSet, all: RowFilters): Step {
   };
 }
 
-/** The conditions of `WHERE` on rows of `s`. */
-export function wheres(build: GroupsBuild, rows: RowSet, all: RowFilters): readonly Part[] {
-  const read: ReadColumns = {
-    value: (name) => sql`s.${build.dialect.identifier(name)}`,
-    nameOf: (name) => name,
-  };
-  return conditionsOn(build, rows, all).map((each) => each(read));
-}
-
 export function whereClause(conditions: readonly Part[]): Part {
   return conditions.length === 0 ? EMPTY : sql` WHERE ${join(conditions, " AND ")}`;
 }
 
 export function groupBy(columns: readonly Part[]): Part {
   return columns.length === 0 ? EMPTY : sql` GROUP BY ${join(columns, ", ")}`;
-}
-
-/** The value of a group among rows. */
-export function groupValue(build: GroupsBuild, rows: RowSet, { name, grain }: AskedGroup): Part {
-  const { column, sql: value } = rows.dimension(name);
-  return grain === undefined ? value : build.dialect.truncated(value, grain, column);
 }
 
 /** Dimensions that rows need for filters and groups. */
@@ -200,7 +185,7 @@ export const groupName = (i: number): string => `g${String(i)}`;
 export const leafName = (i: number): string => `a${String(i)}`;
 
 /** A value of a group among rows. */
-function groupOf({ dialect }: GroupsBuild, rows: RowSet, { name, grain }: AskedGroup): Value {
+export function groupOf({ dialect }: GroupsBuild, rows: RowSet, { name, grain }: AskedGroup): Value {
   const { column, name: shown } = rows.dimension(name);
   return grain === undefined ? shown : ({ value }) => dialect.truncated(value(shown), grain, column);
 }
@@ -291,13 +276,17 @@ export function nonAdditiveLeaf(
   const dimensions = [...neededDimensions(all, groups), dimension, ...groupings];
   const rows = rowSet(build, { fact, time, dimensions, values: [value] });
   const grain = dimensionOf(build, dimension, time).grain ?? "day";
-  const list = [
-    ...groups.map((group, i) => sql`${groupValue(build, rows, group)} AS ${groupColumn(build, i)}`),
-    sql`${rows.value(value).sql} AS ${identifier("v0")}`,
-    sql`${groupValue(build, rows, { key: "", name: dimension, grain })} AS ${identifier("d")}`,
-    ...groupings.map((name, i) => sql`${rows.dimension(name).sql} AS ${identifier(`w${String(i)}`)}`),
-  ];
-  const inner = sql`(SELECT ${join(list, ", ")} FROM ${rows.select}${whereClause(wheres(build, rows, all))}) AS y`;
+  const valued: Step = {
+    kind: "compute",
+    rows: filteredRows(build, rows, all),
+    columns: [
+      ...groups.map((group, i) => [groupName(i), groupOf(build, rows, group)] as const),
+      ["v0", rows.value(value).name],
+      ["d", groupOf(build, rows, { key: "", name: dimension, grain })],
+      ...groupings.map((name, i) => [`w${String(i)}`, rows.dimension(name).name] as const),
+    ],
+  };
+  const inner = sql<Selection>`(${renderPlan(valued, dialect)}) AS y`;
   const windows = groupings.map((_, i) => sql<Selection>`y.${identifier(`w${String(i)}`)}`);
   const periods = groups.flatMap(({ name }, i) =>
     name === dimension || (name === METRIC_TIME && time === dimension)

@@ -35,8 +35,6 @@ export interface GroupsBuild {
 /** Rows of a fact, joined: a column per dimension and per value. */
 export interface RowSet {
   readonly rows: Step;
-  /** The rows as a table `s`. */
-  readonly select: Sql<Selection>;
   /** The dimensions, as filters name them. */
   readonly columns: ResultColumns;
   readonly dimension: (name: string) => RowColumn;
@@ -49,7 +47,6 @@ export interface RowColumn {
   /** Of a time: the finest that it has. */
   readonly grain?: Grain | undefined;
   readonly column: ResultColumn;
-  readonly sql: Sql<Selection>;
 }
 
 export function named<T extends { readonly name: string }>(list: readonly T[], name: string): T {
@@ -202,7 +199,6 @@ export function rowSet(build: GroupsBuild, { fact, time, dimensions, values }: W
   const column = (all: ResultColumns, name: string, shown: string): RowColumn => ({
     name: shown,
     column: named(all, name),
-    sql: sql`s.${identifier(shown)}`,
   });
   const rows: Step =
     periods.length === 0
@@ -214,7 +210,6 @@ export function rowSet(build: GroupsBuild, { fact, time, dimensions, values }: W
         };
   return {
     rows,
-    select: sql`(${renderPlan(rows, dialect)}) AS s`,
     columns: [...columns, ...periods.map(({ column: period }) => period)],
     dimension: (name) => ({ ...column(columns, name, name), grain: dimensionOf(build, name, time).grain }),
     value: (name) => column(types.get(fact) ?? [], name, prefix + name),

@@ -12,11 +12,13 @@ import { join, sql } from "../core/warehouse/sql.js";
 import type { ResultColumn } from "../core/warehouse/warehouse.js";
 import type { GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
 import {
+  filteredRows,
   filtersOf,
   fixedCondition,
   groupBy,
   groupColumn,
-  groupValue,
+  groupName,
+  groupOf,
   isTimeOf,
   type LeafUse,
   neededDimensions,
@@ -25,8 +27,9 @@ import {
   timeGrainOf,
   timeGroups,
   whereClause,
-  wheres,
 } from "./leaves.js";
+import type { Step } from "./plan.js";
+import { renderPlan } from "./render-plan.js";
 import {
   type GroupsBuild,
   dimensionOf,
@@ -193,8 +196,6 @@ export function timedRows(
   groups: readonly AskedGroup[],
   filters: RowFilters,
 ): Part {
-  const { dialect } = build;
-  const { identifier } = dialect;
   const others = groups.flatMap((group, i) => (isTimeOf(leaf, group.name) ? [] : [{ group, i }]));
   const needed = neededDimensions(
     filters,
@@ -206,12 +207,17 @@ export function timedRows(
     dimensions: [...needed, METRIC_TIME],
     values: leaf.value === undefined ? [] : [leaf.value],
   });
-  const list = [
-    sql`${groupValue(build, rows, { key: "", name: METRIC_TIME, grain: timeGrainOf(build, leaf) })} AS ${identifier("d")}`,
-    ...(leaf.value === undefined ? [] : [sql`${rows.value(leaf.value).sql} AS ${identifier("v0")}`]),
-    ...others.map(({ group, i }) => sql`${groupValue(build, rows, group)} AS ${groupColumn(build, i)}`),
-  ];
-  return sql`(SELECT ${join(list, ", ")} FROM ${rows.select}${whereClause(wheres(build, rows, filters))}) AS r`;
+  const time = { key: "", name: METRIC_TIME, grain: timeGrainOf(build, leaf) };
+  const timed: Step = {
+    kind: "compute",
+    rows: filteredRows(build, rows, filters),
+    columns: [
+      ["d", groupOf(build, rows, time)],
+      ...(leaf.value === undefined ? [] : [["v0", rows.value(leaf.value).name] as const]),
+      ...others.map(({ group, i }) => [groupName(i), groupOf(build, rows, group)] as const),
+    ],
+  };
+  return sql`(${renderPlan(timed, build.dialect)}) AS r`;
 }
 
 /** What is asked in other periods. */
