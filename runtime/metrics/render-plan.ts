@@ -143,7 +143,7 @@ class PlanRenderer {
         ),
       };
     };
-    if (isRenaming || (isPlain(open) && open.groups === null)) {
+    if (open.groups === null ? isPlain(open) : isRenaming) {
       const changed = change(open);
       if (isClear(changed)) return changed;
     }
