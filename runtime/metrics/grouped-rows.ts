@@ -3,7 +3,7 @@ import { compareGrains, leavesOf } from "../core/model/aggregate.js";
 import { projectParts, sql } from "../core/warehouse/sql.js";
 import type { GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
 import { groupName, type LeafUse, nonAdditiveLeaf, plainLeaves, timeGroups } from "./leaves.js";
-import { type Expression, type Step, type Value, valueAt } from "./plan.js";
+import { type ColumnExpression, type PlanStep, type ColumnValue, valueAt } from "./plan.js";
 import { renderPlan } from "./render-plan.js";
 import type { GroupsBuild } from "./row-set.js";
 import { cumulativeLeaf } from "./cumulative.js";
@@ -16,16 +16,16 @@ export function groupedRows(build: GroupsBuild): Part {
   return renderPlan(planOf(build), build.dialect);
 }
 
-function planOf(build: GroupsBuild): Step {
+function planOf(build: GroupsBuild): PlanStep {
   const { groups, measures, aggregate } = build.grouping;
   const metrics = measures.map(({ name, metric }) => ({ name, metric, filters: [], measure: name }));
   const { rows: all, values } = metricValues(build, groups, metrics);
-  const rows: Step = {
+  const rows: PlanStep = {
     kind: "compute",
     rows: all,
     columns: [
-      ...groups.map(({ key }, i): [string, Value] => [key, groupName(i)]),
-      ...values.map((value, i): [string, Value] => [measures[i]?.name ?? "", value]),
+      ...groups.map(({ key }, i): [string, ColumnValue] => [key, groupName(i)]),
+      ...values.map((value, i): [string, ColumnValue] => [measures[i]?.name ?? "", value]),
     ],
   };
   const { saved } = aggregate;
@@ -44,7 +44,7 @@ function metricValues(
   build: GroupsBuild,
   groups: readonly AskedGroup[],
   metrics: readonly MetricUse[],
-): { readonly rows: Step; readonly values: readonly Value[] } {
+): { readonly rows: PlanStep; readonly values: readonly ColumnValue[] } {
   const sources = new Sources(build, groups);
   const values = metrics.map((use) => valueOfMetric(build, groups, sources, use));
   return { rows: sources.combined(), values };
@@ -55,7 +55,7 @@ function valueOfMetric(
   groups: readonly AskedGroup[],
   sources: Sources,
   use: MetricUse,
-): Value {
+): ColumnValue {
   const { metric } = use;
   return metric.kind === "leaf"
     ? leafValue(
@@ -74,20 +74,20 @@ function leafValue(
   sources: Sources,
   use: LeafUse,
   offset: Offset | null,
-): Value {
+): ColumnValue {
   const { leaf } = use;
   const source = leafSource(build, groups, use, offset);
   const { made: name, positions } = sources.used(() =>
     source === null ? sources.plain(use) : sources.add(source),
   );
   if (leaf.fill === undefined) return name;
-  const filled: Expression = ({ value }) => filledValue(leaf, value(name));
+  const filled: ColumnExpression = ({ value }) => filledValue(leaf, value(name));
   // What stands for null of an accumulated value does so in its own rows only.
   return leaf.cumulative === undefined ? filled : whereRow(sources, positions, filled);
 }
 
 /** A value of the groups that one of these sources has. */
-function whereRow(sources: Sources, positions: ReadonlySet<number>, value: Value): Expression {
+function whereRow(sources: Sources, positions: ReadonlySet<number>, value: ColumnValue): ColumnExpression {
   const hasRow = sources.hasRow(positions);
   return (read) => sql`CASE WHEN ${hasRow(read)} THEN ${valueAt(value, read)} END`;
 }
@@ -138,7 +138,7 @@ function formulaValue(
   sources: Sources,
   formula: Formula,
   use: MetricUse,
-): Value {
+): ColumnValue {
   const filters = [...use.filters, ...formula.filters];
   const { made, positions } = sources.used(() =>
     formula.inputs.map(
@@ -153,8 +153,8 @@ function formulaValue(
 function formulaOf(
   build: GroupsBuild,
   { kind, parts, inputs }: Formula,
-  values: ReadonlyMap<string, Value>,
-): Expression {
+  values: ReadonlyMap<string, ColumnValue>,
+): ColumnExpression {
   return (read) => {
     const valueOf = (alias = ""): Part => {
       const value = values.get(alias);
@@ -185,7 +185,7 @@ function inputValue(
   sources: Sources,
   input: FormulaInput,
   use: MetricUse,
-): Value {
+): ColumnValue {
   const { metric, offset: window, offsetToGrain: toGrain } = input;
   const inner = { ...use, metric, filters: [...use.filters, ...input.filters] };
   if (window === undefined && toGrain === undefined) return valueOfMetric(build, groups, sources, inner);
@@ -210,8 +210,8 @@ function inputValue(
 function formulaSource(build: GroupsBuild, groups: readonly AskedGroup[], use: MetricUse): GroupedSource {
   const { rows, values } = metricValues(build, groups, [use]);
   const columns = [
-    ...groups.map((_, i): [string, Value] => [groupName(i), groupName(i)]),
-    ...values.map((value): [string, Value] => ["a0", value]),
+    ...groups.map((_, i): [string, ColumnValue] => [groupName(i), groupName(i)]),
+    ...values.map((value): [string, ColumnValue] => ["a0", value]),
   ];
   return { select: renderPlan({ kind: "compute", rows, columns }, build.dialect), columns: ["a0"] };
 }

@@ -16,7 +16,7 @@ import {
 } from "../core/model/query.js";
 import { EMPTY, join, projectParts, sql } from "../core/warehouse/sql.js";
 import type { GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
-import type { Expression, ReadColumns, Step, Value } from "./plan.js";
+import type { ColumnExpression, ReadColumns, PlanStep, ColumnValue } from "./plan.js";
 import { renderPlan } from "./render-plan.js";
 import { type GroupsBuild, dimensionOf, isOnlyOn, named, onRows, type RowSet, rowSet } from "./row-set.js";
 
@@ -112,7 +112,7 @@ function conditionsOn(
   build: GroupsBuild,
   rows: RowSet,
   { filters, conditions }: RowFilters,
-): readonly Expression[] {
+): readonly ColumnExpression[] {
   const { dialect } = build;
   const resolve =
     (read: ReadColumns): Resolve =>
@@ -127,7 +127,7 @@ function conditionsOn(
   return [
     ...conditions.map((placed) => conditionOn(build, rows, placed)),
     ...filters.map(
-      (filter): Expression =>
+      (filter): ColumnExpression =>
         (read) =>
           fixedCondition(filter, resolve(read)),
     ),
@@ -135,7 +135,11 @@ function conditionsOn(
 }
 
 /** A condition of a request on rows. */
-function conditionOn({ dialect }: GroupsBuild, rows: RowSet, { condition, position }: Placed): Expression {
+function conditionOn(
+  { dialect }: GroupsBuild,
+  rows: RowSet,
+  { condition, position }: Placed,
+): ColumnExpression {
   const compared = onRows(condition, rows.columns);
   return ({ nameOf }) => {
     const [own = compared] = mapConditions([compared], (each) => ({ ...each, column: nameOf(each.column) }));
@@ -145,7 +149,7 @@ function conditionOn({ dialect }: GroupsBuild, rows: RowSet, { condition, positi
 }
 
 /** Rows that filters select. */
-export function filteredRows(build: GroupsBuild, rows: RowSet, all: RowFilters): Step {
+export function filteredRows(build: GroupsBuild, rows: RowSet, all: RowFilters): PlanStep {
   return {
     kind: "filter",
     rows: rows.rows,
@@ -185,7 +189,7 @@ export const groupName = (i: number): string => `g${String(i)}`;
 export const leafName = (i: number): string => `a${String(i)}`;
 
 /** A value of a group among rows. */
-export function groupOf({ dialect }: GroupsBuild, rows: RowSet, { name, grain }: AskedGroup): Value {
+export function groupOf({ dialect }: GroupsBuild, rows: RowSet, { name, grain }: AskedGroup): ColumnValue {
   const { column, name: shown } = rows.dimension(name);
   return grain === undefined ? shown : ({ value }) => dialect.truncated(value(shown), grain, column);
 }
@@ -195,7 +199,7 @@ export function aggregatedLeaves(
   build: GroupsBuild,
   uses: readonly LeafUse[],
   groups: readonly AskedGroup[],
-): Step {
+): PlanStep {
   const [first] = uses;
   if (first === undefined) throw new Error("No leaf to aggregate.");
   const filters = filtersOf(build, first);
@@ -228,7 +232,7 @@ export function aggregatedLeaves(
       ],
     },
     groups: groups.map((_, i) => groupName(i)),
-    totals: uses.map(({ leaf }, i): [string, Expression] => [
+    totals: uses.map(({ leaf }, i): [string, ColumnExpression] => [
       leafName(i),
       ({ value }) =>
         build.dialect.aggregate(
@@ -242,7 +246,7 @@ export function aggregatedLeaves(
 }
 
 const allOf =
-  (conditions: readonly Expression[]): Expression =>
+  (conditions: readonly ColumnExpression[]): ColumnExpression =>
   (read) =>
     sql`(${join(
       conditions.map((each) => each(read)),
@@ -276,7 +280,7 @@ export function nonAdditiveLeaf(
   const dimensions = [...neededDimensions(all, groups), dimension, ...groupings];
   const rows = rowSet(build, { fact, time, dimensions, values: [value] });
   const grain = dimensionOf(build, dimension, time).grain ?? "day";
-  const valued: Step = {
+  const valued: PlanStep = {
     kind: "compute",
     rows: filteredRows(build, rows, all),
     columns: [

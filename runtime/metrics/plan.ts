@@ -2,7 +2,7 @@ import type { ResultColumns } from "../core/warehouse/warehouse.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
 
 /** A step of a plan: rows with named columns, from those of the steps that it reads. */
-export type Step =
+export type PlanStep =
   | ReadRelation
   | JoinRelations
   | FilterRows
@@ -10,7 +10,7 @@ export type Step =
   | AggregateRows
   | CombineGroups
   | LimitRows
-  | Statement;
+  | WrittenRows;
 
 /** Columns of the rows that a step reads, as its statement writes them. */
 export interface ReadColumns {
@@ -20,10 +20,10 @@ export interface ReadColumns {
 }
 
 /** Made of the columns of a row, or of the rows of a group. */
-export type Expression = (columns: ReadColumns) => Part;
+export type ColumnExpression = (columns: ReadColumns) => Part;
 
 /** A column as it is, by its name; or computed. */
-export type Value = string | Expression;
+export type ColumnValue = string | ColumnExpression;
 
 export type Named<T> = readonly (readonly [name: string, of: T])[];
 
@@ -42,7 +42,7 @@ export interface ReadRelation {
 /** The rows of `fact`, as `f`, each with at most one row of every other table. */
 export interface JoinRelations {
   readonly kind: "join";
-  readonly fact: Step;
+  readonly fact: PlanStep;
   readonly tables: readonly Part[];
   readonly columns: Named<Part>;
 }
@@ -50,48 +50,48 @@ export interface JoinRelations {
 /** The rows for which all conditions hold. `compared`: columns that conditions of a request compare. */
 export interface FilterRows {
   readonly kind: "filter";
-  readonly rows: Step;
-  readonly conditions: readonly Expression[];
+  readonly rows: PlanStep;
+  readonly conditions: readonly ColumnExpression[];
   readonly compared: readonly string[];
 }
 
 /** Other columns of the same rows. */
 export interface ComputeColumns {
   readonly kind: "compute";
-  readonly rows: Step;
-  readonly columns: Named<Value>;
+  readonly rows: PlanStep;
+  readonly columns: Named<ColumnValue>;
 }
 
 /** A row for each combination of the values of `groups`. */
 export interface AggregateRows {
   readonly kind: "aggregate";
-  readonly rows: Step;
+  readonly rows: PlanStep;
   readonly groups: readonly string[];
-  readonly totals: Named<Expression>;
+  readonly totals: Named<ColumnExpression>;
 }
 
 /** A row for each combination of groups that a source has, with the columns of all. `groups`: their columns. */
 export interface CombineGroups {
   readonly kind: "combine";
-  readonly sources: readonly { readonly rows: Step; readonly columns: readonly string[] }[];
+  readonly sources: readonly { readonly rows: PlanStep; readonly columns: readonly string[] }[];
   readonly groups: ResultColumns;
 }
 
 /** The first rows of an order. */
 export interface LimitRows {
   readonly kind: "limit";
-  readonly rows: Step;
+  readonly rows: PlanStep;
   readonly order: Named<"ASC" | "DESC">;
   readonly limit: number;
 }
 
 /** Rows of a statement that is written already. */
-export interface Statement {
+export interface WrittenRows {
   readonly kind: "statement";
   readonly select: Part;
   readonly columns: readonly string[];
 }
 
-export function valueAt(value: Value, columns: ReadColumns): Part {
+export function valueAt(value: ColumnValue, columns: ReadColumns): Part {
   return typeof value === "string" ? columns.value(value) : value(columns);
 }

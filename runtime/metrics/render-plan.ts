@@ -8,7 +8,7 @@ import {
   type JoinRelations,
   type LimitRows,
   type ReadColumns,
-  type Step,
+  type PlanStep,
   valueAt,
 } from "./plan.js";
 
@@ -31,7 +31,7 @@ interface OpenSelect {
 }
 
 /** The statement of a plan. Steps share a `SELECT` where one can do the work of several: each further one costs the database time. */
-export function renderPlan(step: Step, dialect: AggregateDialect): Part {
+export function renderPlan(step: PlanStep, dialect: AggregateDialect): Part {
   return new PlanRenderer(dialect).statement(step);
 }
 
@@ -42,11 +42,11 @@ class PlanRenderer {
     this.#dialect = dialect;
   }
 
-  statement(step: Step): Part {
+  statement(step: PlanStep): Part {
     return step.kind === "statement" ? step.select : this.#written(this.#open(step));
   }
 
-  #open(step: Step): OpenSelect {
+  #open(step: PlanStep): OpenSelect {
     switch (step.kind) {
       case "read": {
         const columns = new Map(step.columns);

@@ -18,7 +18,7 @@ import {
 import { EMPTY, join, projectParts, sql, type Sql } from "../core/warehouse/sql.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import type { AggregateDialect } from "../core/warehouse/aggregate-dialect.js";
-import type { Expression, Named, ReadRelation, Step } from "./plan.js";
+import type { ColumnExpression, Named, ReadRelation, PlanStep } from "./plan.js";
 import { renderPlan } from "./render-plan.js";
 
 /** What a statement of groups is made from. */
@@ -34,7 +34,7 @@ export interface GroupsBuild {
 
 /** Rows of a fact, joined: a column per dimension and per value. */
 export interface RowSet {
-  readonly rows: Step;
+  readonly rows: PlanStep;
   /** The dimensions, as filters name them. */
   readonly columns: ResultColumns;
   readonly dimension: (name: string) => RowColumn;
@@ -183,7 +183,7 @@ export function rowSet(build: GroupsBuild, { fact, time, dimensions, values }: W
   const tables = [...joined].map(([position, used]) =>
     joinOf(build, fact, joins[position], position, [...used]),
   );
-  const joinedRows: Step =
+  const joinedRows: PlanStep =
     tables.length === 0
       ? readRelation(build, fact, plain)
       : {
@@ -200,7 +200,7 @@ export function rowSet(build: GroupsBuild, { fact, time, dimensions, values }: W
     name: shown,
     column: named(all, name),
   });
-  const rows: Step =
+  const rows: PlanStep =
     periods.length === 0
       ? joinedRows
       : {
@@ -221,7 +221,7 @@ export const periodName = (name: string): string => `${name} period`;
 
 interface PeriodOfTime {
   readonly column: ResultColumn;
-  readonly of: readonly [name: string, period: Expression];
+  readonly of: readonly [name: string, period: ColumnExpression];
 }
 
 /** The period of a time, where a condition compares it. */

@@ -3,7 +3,7 @@ import type { Selection } from "../core/model/query.js";
 import { join, sql } from "../core/warehouse/sql.js";
 import type { GroupedSource } from "../core/warehouse/aggregate-dialect.js";
 import { aggregatedLeaves, groupName, leafName, type LeafUse } from "./leaves.js";
-import type { CombineGroups, Expression, Named, Step, Value } from "./plan.js";
+import type { CombineGroups, ColumnExpression, Named, PlanStep, ColumnValue } from "./plan.js";
 import type { ResultColumn } from "../core/warehouse/warehouse.js";
 import type { GroupsBuild } from "./row-set.js";
 
@@ -35,7 +35,7 @@ export class Sources {
   }
 
   /** Whether one of these sources has a row for the groups. */
-  hasRow(positions: ReadonlySet<number>): Expression {
+  hasRow(positions: ReadonlySet<number>): ColumnExpression {
     for (const position of positions) this.#marked.add(position);
     const marks = [...positions].map((position) => columnName(position, "row"));
     return ({ value }) =>
@@ -62,7 +62,7 @@ export class Sources {
   }
 
   /** All sources, combined. */
-  combined(): Step {
+  combined(): PlanStep {
     const plain = new Map([...this.#plain.values()].map((each) => [each.position, each.uses]));
     const sources = this.#made.map((made, i) => {
       const uses = plain.get(i) ?? [];
@@ -78,12 +78,12 @@ export class Sources {
     };
   }
 
-  #renamed(rows: Step, columns: readonly string[], position: number): CombineGroups["sources"][number] {
-    const values: Named<Value> = [
+  #renamed(rows: PlanStep, columns: readonly string[], position: number): CombineGroups["sources"][number] {
+    const values: Named<ColumnValue> = [
       ...columns.map((name) => [columnName(position, name), name] as const),
       ...(this.#marked.has(position) ? [[columnName(position, "row"), () => sql`1`] as const] : []),
     ];
-    const groups = this.#groups.map((_, i): [string, Value] => [groupName(i), groupName(i)]);
+    const groups = this.#groups.map((_, i): [string, ColumnValue] => [groupName(i), groupName(i)]);
     return {
       rows: { kind: "compute", rows, columns: [...groups, ...values] },
       columns: values.map(([name]) => name),
@@ -91,7 +91,7 @@ export class Sources {
   }
 }
 
-function statementOf({ select, columns }: GroupedSource, groups: readonly AskedGroup[]): Step {
+function statementOf({ select, columns }: GroupedSource, groups: readonly AskedGroup[]): PlanStep {
   return { kind: "statement", select, columns: [...groups.map((_, i) => groupName(i)), ...columns] };
 }
 

@@ -28,7 +28,7 @@ import {
   timeGroups,
   whereClause,
 } from "./leaves.js";
-import type { Step } from "./plan.js";
+import type { PlanStep } from "./plan.js";
 import { renderPlan } from "./render-plan.js";
 import {
   type GroupsBuild,
@@ -208,7 +208,7 @@ export function timedRows(
     values: leaf.value === undefined ? [] : [leaf.value],
   });
   const time = { key: "", name: METRIC_TIME, grain: timeGrainOf(build, leaf) };
-  const timed: Step = {
+  const timed: PlanStep = {
     kind: "compute",
     rows: filteredRows(build, rows, filters),
     columns: [
