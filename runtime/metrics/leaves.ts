@@ -142,7 +142,10 @@ function conditionOn(
 ): ColumnExpression {
   const compared = onRows(condition, rows.columns);
   return ({ nameOf }) => {
-    const [own = compared] = mapConditions([compared], (each) => ({ ...each, column: nameOf(each.column) }));
+    const [own = compared] = mapConditions([compared], (each) => {
+      const column = nameOf(each.column);
+      return column === each.column ? each : { ...each, column };
+    });
     const columns = columnsOf(compared).map((name) => ({ ...named(rows.columns, name), name: nameOf(name) }));
     return dialect.where(own, position, columns);
   };
