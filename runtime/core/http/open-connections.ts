@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readFileSync } from "node:fs";
+import { resetConnection, resetSocket } from "./send.js";
 
 /** How long a shutdown waits for running requests. */
 const SHUTDOWN_TIMEOUT_MS = 10_000;
@@ -194,24 +195,6 @@ class ClientConnection {
 function takenBytes(socket: Socket): number {
   const { _handle: handle } = socket as { _handle?: { bytesWritten: number; writeQueueSize: number } | null };
   return handle ? handle.bytesWritten - handle.writeQueueSize : socket.bytesWritten;
-}
-
-/**
- * Aborts a response; `reason` becomes its `errored`. An orderly close would end a body without a length as if it were
- * complete (HTTP/1.0, which proxies use); a reset does not.
- */
-export function resetConnection(response: ServerResponse, reason: Error): void {
-  if (response.socket !== null) resetSocket(response.socket);
-  response.destroy(reason);
-}
-
-function resetSocket(socket: Socket): void {
-  try {
-    socket.resetAndDestroy();
-  } catch {
-    // Only TCP sockets can be reset.
-    socket.destroy();
-  }
 }
 
 /** 10,000 idle connections take about 150 MB. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { NO_STORE, TEXT_POLICY, writeHead } from "./headers.js";
 
 /** A complete response; by default uncached JSON in which a browser runs nothing. */
@@ -96,4 +97,22 @@ const PRIVATE_NETWORK = ["Access-Control-Allow-Private-Network", "true"];
 function asksForPrivateNetwork(request: IncomingMessage, common: readonly string[]): boolean {
   const { origin, "access-control-request-private-network": asked } = request.headers;
   return asked === "true" && origin !== undefined && common.includes(origin);
+}
+
+/**
+ * Aborts a response; `reason` becomes its `errored`. An orderly close would end a body without a length as if it were
+ * complete (HTTP/1.0, which proxies use); a reset does not.
+ */
+export function resetConnection(response: ServerResponse, reason: Error): void {
+  if (response.socket !== null) resetSocket(response.socket);
+  response.destroy(reason);
+}
+
+export function resetSocket(socket: Socket): void {
+  try {
+    socket.resetAndDestroy();
+  } catch {
+    // Only TCP sockets can be reset.
+    socket.destroy();
+  }
 }

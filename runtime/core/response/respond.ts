@@ -15,7 +15,7 @@ import type { Endpoint } from "../model/endpoint.js";
 import type { Caller } from "../model/caller.js";
 import type { Transform } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
-import { resetConnection } from "../http/open-connections.js";
+import { resetConnection } from "../http/send.js";
 import type { DataQuality } from "../warehouse/data-quality.js";
 import type { Due } from "../warehouse/freshness-checks.js";
 import { joined, type RowChunks, type RowStream, type StreamEnd } from "../warehouse/warehouse.js";
