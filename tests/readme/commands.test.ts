@@ -110,6 +110,17 @@ const SCENARIOS: Readonly<Record<string, (commands: readonly string[]) => Promis
     for (const command of commands) await shell(command, folder);
   },
 
+  "runtime/docs/keys.md ## Keys in a database": async ([install, setting = "", ...commands]) => {
+    expect(install).toBe("npm install node-pg-migrate");
+    expect(setting).toContain("export KEYS_DATABASE_URL=");
+    const folder = repository();
+    writeFileSync(join(folder, "api_keys.json"), '{"sk_live_of_the_file": {"user": "ann", "tier": "tier1"}}');
+    const env = { KEYS_DATABASE_URL: await ownDatabase() };
+    let printed = "";
+    for (const command of commands) printed = await shell(command, folder, env);
+    expect(printed).toContain("ann");
+  },
+
   "runtime/ramp/README.md # The ramp": async (commands) => {
     const folder = repository();
     const env = { DATABASE_URL: await ownDatabase(), RAMP_SECRETS_KEY: "ab".repeat(32) };
