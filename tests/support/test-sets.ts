@@ -47,7 +47,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
   "start commands and servers as processes, and stop, freeze or replace them": [
     ...within("server/operations", "served", "log-output", "who-costs-what"),
     ...within("server/operations/workers"),
-    ...within("server/accounts", "stored-keys", "upgrade", "workers"),
+    ...within("server/accounts", "stored-keys", "unlucky-databases", "upgrade", "workers"),
     ...within("server/release", "adapter", "copies", "damaged-folder", "damaged-installation"),
     ...within("watch", "config", "guard", "refresh", "serve-freshness", "serve-run-results", "watch-command"),
     ...within("postgres", "connections", "lost-connections", "outage", "swaps-under-traffic"),

@@ -222,7 +222,7 @@ function isAllowedList(value: unknown): value is readonly string[] | null {
 }
 
 function isAllowedEntry(entry: unknown): boolean {
-  return typeof entry === "string" && /^(\/v1(\/[^/\s]+)+|[^/\s]+)$/.test(entry);
+  return typeof entry === "string" && entry.isWellFormed() && /^(\/v1(\/[^/\s\0]+)+|[^/\s\0]+)$/.test(entry);
 }
 
 function digestOf(key: string): string | null {

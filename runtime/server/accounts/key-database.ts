@@ -17,7 +17,7 @@ import {
   unlessExpired,
 } from "./key-store.js";
 import { organizationsIn } from "./organizations.js";
-import { migrateKeys } from "./schema.js";
+import { migrateKeys, storableTime } from "./schema.js";
 
 const QUERY_TIMEOUT_MS = 60_000;
 
@@ -100,8 +100,9 @@ export class KeyDatabase implements KeyStore {
       all: org === ALL_ORGS,
       allowed: allowed ?? null,
       created:
-        timeOf(endOf({ tier, user, org, ...(created && { expires: created }) })) ?? secondOf(new Date()),
-      expires: timeOf(endOf({ tier, user, org, ...owner })),
+        storableTime(endOf({ tier, user, org, ...(created && { expires: created }) })) ??
+        secondOf(new Date()),
+      expires: storableTime(endOf({ tier, user, org, ...owner })),
     }));
     const added = await this.#tables.run([INSERT], [JSON.stringify(given)]);
     return added.length;
@@ -138,10 +139,6 @@ function storedKey({ digest, tier, user, org, created, expires, allowed, lastUse
     created,
     ...(lastUsed && { lastUsed }),
   };
-}
-
-function timeOf(milliseconds: number | null): string | null {
-  return milliseconds === null ? null : new Date(milliseconds).toISOString();
 }
 
 /** PostgreSQL stores neither U+0000 nor lone surrogates. */

@@ -74,3 +74,12 @@ async function loadRunner(): Promise<Pick<typeof migrate, "runner">> {
     );
   }
 }
+
+/** The last one of the years that four digits write. */
+export const LAST_TIME = Date.parse("9999-12-31T23:59:59Z");
+
+/** PostgreSQL reads no other years in this form. What ended before 1970 has ended. */
+export function storableTime(milliseconds: number | null): string | null {
+  if (milliseconds === null) return null;
+  return new Date(Math.min(Math.max(milliseconds, 0), LAST_TIME)).toISOString();
+}

@@ -8,7 +8,7 @@ import { ownValue } from "../../core/model/own-value.js";
 import { type OrganizationPlan, type Plans, withPlan } from "../../core/model/plan.js";
 import type { Tier } from "../../core/model/tier.js";
 import type { StoredKeys } from "../../core/request/keyring.js";
-import { migrateKeys } from "./schema.js";
+import { LAST_TIME, migrateKeys } from "./schema.js";
 
 /** How often the database is asked for changes, beside its notifications: a pooler can lose these. */
 const CHECK_MS = 1000;
@@ -57,6 +57,7 @@ export class StoredKeyReader implements StoredKeys {
   #today = today();
   #plans: Plans;
   #warnedOf = "";
+  #isUseUnwritten = false;
   #checks = 0;
 
   private constructor(options: StoredKeysOptions) {
@@ -166,7 +167,9 @@ export class StoredKeyReader implements StoredKeys {
   /** A plan that is not served opens only what everybody may call. */
   #ownerOf(row: KeyRow): ApiKey | null {
     if (row.isRevoked) return null;
-    const { id, user, tier, org, expiresAt, allowed, plan } = row;
+    const { id, user, tier, org, allowed, plan } = row;
+    // A later one that SQL wrote is none that JavaScript can print.
+    const expiresAt = row.expiresAt === null ? null : Math.min(row.expiresAt, LAST_TIME);
     const key = { id, user: user || id, tier, org, expiresAt, allowed };
     return plan === null ? key : withPlan(key, ownValue(this.#plans, plan) ?? NO_PLAN);
   }
@@ -189,10 +192,15 @@ export class StoredKeyReader implements StoredKeys {
       query_timeout: QUERY_TIMEOUT_MS,
       application_name: "routewright keys",
     });
-    await client.connect();
-    client.on("notification", () => void this.check());
-    client.on("end", () => void (this.#client === client && !this.#isClosed && this.check()));
-    await client.query("LISTEN routewright_keys");
+    try {
+      await client.connect();
+      client.on("notification", () => void this.check());
+      client.on("end", () => void (this.#client === client && !this.#isClosed && this.check()));
+      await client.query("LISTEN routewright_keys");
+    } catch (error) {
+      client.end().catch(() => undefined);
+      throw error;
+    }
     return client;
   }
 
@@ -206,7 +214,16 @@ export class StoredKeyReader implements StoredKeys {
   async #writeUses(): Promise<void> {
     const ids = [...this.#used];
     if (ids.length === 0 || this.#client === null) return;
-    await this.#client.query(WRITE_USES, [ids.sort()]);
+    try {
+      await this.#client.query(WRITE_USES, [ids.sort()]);
+    } catch (error) {
+      // The database answers, so what it says of keys counts: a role may not write, or a standby took over.
+      if (!hasRefused(error)) throw error;
+      if (!this.#isUseUnwritten) this.#options.log.error({ err: error }, USES_REFUSED);
+      this.#isUseUnwritten = true;
+      return;
+    }
+    this.#isUseUnwritten = false;
     for (const id of ids) this.#used.delete(id);
   }
 }
@@ -216,6 +233,8 @@ const LOST =
 const NO_PLAN: OrganizationPlan = { tier: "tier0" };
 const UNKNOWN_PLANS =
   "organizations have plans that the catalogue does not have: their keys open tier0 only; give them others with `routewright keys plan`";
+const USES_REFUSED =
+  "the days of last uses are not written: give the role INSERT and UPDATE on routewright_keys.last_uses";
 const NEVER_READ = "the database of the keys is away: its keys are refused until it can be read";
 
 const today = (): number => Math.floor(Date.now() / DAY_MS);
@@ -224,6 +243,11 @@ const today = (): number => Math.floor(Date.now() / DAY_MS);
 function isAway(error: unknown): boolean {
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown };
   return cause === undefined && !/^(28|3D|3F|42|25006)/.test(String(code));
+}
+
+/** A refusal of the statement; the connection stays. */
+function hasRefused(error: unknown): boolean {
+  return /^(25|42)/.test(String((error as { readonly code?: unknown }).code));
 }
 
 interface State {
@@ -245,8 +269,9 @@ interface KeyRow {
   readonly plan: string | null;
 }
 
-/** Up to the revision that was read before: what was written meanwhile is read again, and that changes nothing. */
-const CHANGED = `SELECT digest, keys.id, user_name AS "user", tier, allowed, revoked_at IS NOT NULL AS "isRevoked", plan,
+/** `allowed` is a flat list without null, also where SQL wrote another. Up to the revision that was read before: what was written meanwhile is read again, and that changes nothing. */
+const CHANGED = `SELECT digest, keys.id, user_name AS "user", tier, revoked_at IS NOT NULL AS "isRevoked", plan,
+    CASE WHEN allowed IS NOT NULL THEN ARRAY(SELECT each FROM pg_catalog.unnest(allowed) AS each WHERE each IS NOT NULL) END AS allowed,
     CASE WHEN all_organizations THEN '*' ELSE coalesce(organization, '') END AS org,
     pg_catalog.date_part('epoch', expires_at) OPERATOR(pg_catalog.*) 1000 AS "expiresAt"
   FROM routewright_keys.keys LEFT JOIN routewright_keys.organizations ON organizations.id OPERATOR(pg_catalog.=) organization
