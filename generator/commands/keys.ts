@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { readSettings } from "../config.js";
 import { readRevision } from "../diff/revision.js";
-import { closest, formatValue } from "../manifest/strings.js";
+import { closest, formatValue, visible } from "../manifest/strings.js";
 import { type CliCommand, EXIT, type CommandResult, failure } from "./command.js";
 
 interface Flags {
@@ -188,7 +188,7 @@ async function listKeys(store: KeyStore, isJson: boolean): Promise<CommandResult
     },
   );
   const head = ["id", "tier", "user", "org", "created", "expires", "allowed", "last used"];
-  const lines = [head, ...rows].map((row) => row.join("\t").trimEnd());
+  const lines = [head, ...rows].map((row) => row.map(visible).join("\t").trimEnd());
   return { exit: EXIT.ok, output: `${lines.join("\n")}\n` };
 }
 
@@ -226,18 +226,23 @@ async function planOf(
 ): Promise<CommandResult> {
   if (organizations === null)
     return failure("Organizations have plans in a database of keys: set KEYS_DATABASE_URL.");
-  if (id === undefined) return listOrganizations(await organizations.list(), json);
-  if ((plan === undefined) !== none) return failure("Name the plan, or take it away with --none.");
-  const problem = plan === undefined ? null : await unknownPlan(plan);
+  if (id === undefined && !none) return listOrganizations(await organizations.list(), json);
+  if (id === undefined) return failure("Name the organization whose plan is taken away.");
+  if (!plan !== none) return failure("Name the plan, or take it away with --none.");
+  const problem = plan ? await unknownPlan(plan) : null;
   if (problem !== null) return failure(problem);
-  if (!(await organizations.setPlan(id, plan ?? null)))
+  if (!(await organizations.setPlan(id, plan || null)))
     return failure(`No key has the organization ${formatValue(id)}. \`routewright keys plan\` lists them.`);
-  return { exit: EXIT.ok, output: `${id} has ${plan ?? "no plan"}.\n`, notes: [takesEffect] };
+  return {
+    exit: EXIT.ok,
+    output: `${visible(id)} has ${visible(plan || "no plan")}.\n`,
+    notes: [takesEffect],
+  };
 }
 
 function listOrganizations(list: readonly Organization[], isJson: boolean): CommandResult {
   if (isJson) return { exit: EXIT.ok, output: `${JSON.stringify(list, null, 2)}\n` };
-  const rows = list.map(({ id, plan, keys }) => [id, plan ?? "", String(keys)].join("\t"));
+  const rows = list.map(({ id, plan, keys }) => [id, plan ?? "", String(keys)].map(visible).join("\t"));
   return { exit: EXIT.ok, output: `${["organization\tplan\tkeys", ...rows].join("\n")}\n` };
 }
 

@@ -72,6 +72,23 @@ describe("routewright keys, with KEYS_DATABASE_URL,", () => {
     );
   });
 
+  it("shows names on one line each, whatever characters they have", async () => {
+    const own = { KEYS_DATABASE_URL: await ownDatabase() };
+    const names = ["--user", "a\x1b[31m\nb\ttier3", "--org", "c\nd\x9b\u202e"];
+    expect((await keys(["create", "--tier", "tier1", ...names], own)).exit).toBe(0);
+    const [, line, end] = (await keys(["list"], own)).out.split("\n");
+    expect(line).toContain("\ttier1\ta\\u001b[31m\\u000ab\\u0009tier3\tc\\u000ad\\u009b\\u202e\t");
+    expect(end).toBe("");
+    expect((await keys(["plan"], own)).out).toBe("organization\tplan\tkeys\nc\\u000ad\\u009b\\u202e\t\t1\n");
+    for (const args of [["--none"], ["c", ""], ["c", "pro", "--none"]])
+      expect([args, (await keys(["plan", ...args], own)).err]).toEqual([
+        args,
+        expect.stringMatching(
+          /^error: Name the (plan, or take it away with --none|organization whose plan is taken away)\.\n$/,
+        ),
+      ]);
+  });
+
   it("changes a file that --file names", async () => {
     const made = await inDatabase(...CREATE, "--file", "other.json");
     expect(made.err).toContain("Stored hashed in other.json as ");
