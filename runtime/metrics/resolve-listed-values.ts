@@ -18,7 +18,7 @@ import {
 } from "./resolve-grouping.js";
 
 /** Parameters of a request for values; the others are filters of the endpoint. */
-const OWN_FIELDS: readonly string[] = ["path", "column", "columns", "prefix", "limit"];
+const OWN_FIELDS: readonly string[] = ["path", "column", "prefix", "limit"];
 
 /** A column whose values are asked. `grouping`: what the endpoint itself groups, where it serves no rows. */
 interface AskedValues {
@@ -32,11 +32,12 @@ interface ValuesQuestion extends AskedValues {
   readonly page: NonNullable<Selection["page"]>;
 }
 
-/** Checks the fields of a request for values: the column, then filters, prefix and limit. */
+/** Checks the fields of a request for values: the column, then filters, prefix and limit. `isFacet`: of one column of several. */
 export function readValuesQuestion(
   endpoint: ServedEndpoint,
   isPrivate: (column: string) => boolean,
   sent: RawFields,
+  isFacet: boolean,
 ): Result<ValuesQuestion> {
   const asked = readColumn(endpoint.spec, isPrivate, sent);
   if (isHttpError(asked)) return asked;
@@ -55,7 +56,7 @@ export function readValuesQuestion(
   if (isHttpError(prefix)) return prefix;
   const page = readPage(VALUES_PAGE, new Map([...sent].filter(([name]) => name === "limit")));
   if (isHttpError(page) || page === null) return page ?? httpError("notInteger", { field: "limit" });
-  const kept = sent.has("columns") ? withoutOwn(endpoint.spec, asked.column, conditions) : conditions;
+  const kept = isFacet ? withoutOwn(endpoint.spec, asked.column, conditions) : conditions;
   return { ...asked, conditions: [...kept, ...prefix], page };
 }
 

@@ -64,8 +64,9 @@ async function readFacets(
 ): Promise<Result<readonly RowsQuestion<ListedValues>[]>> {
   const questions = [];
   for (const column of columns) {
-    const fields = new Map([...request.fields, ["column", { from: "body", value: column }] as const]);
-    const question = await readQuestion(exchange, { ...request, fields });
+    const others = [...request.fields].filter(([name]) => name !== "columns");
+    const fields = new Map([...others, ["column", { from: "body", value: column }] as const]);
+    const question = await readQuestion(exchange, { ...request, fields }, true);
     if (isHttpError(question)) return question;
     questions.push(question);
   }
@@ -93,11 +94,12 @@ export function columnValues(exchange: Exchange, request: RowsRequest): Promise<
 async function readQuestion(
   { gateway }: Exchange,
   { endpoint, fields, isPrivate }: RowsRequest,
+  isFacet = false,
 ): Promise<Result<RowsQuestion<ListedValues>>> {
   const { readValuesQuestion, valuesOfGroup } = await loadMetrics();
   await filterToLoad(endpoint, fields);
   const { path } = endpoint.spec;
-  const question = readValuesQuestion(endpoint, (column) => isPrivate(path, column), fields);
+  const question = readValuesQuestion(endpoint, (column) => isPrivate(path, column), fields, isFacet);
   if (isHttpError(question)) return question;
   const filters = question.conditions.map(({ name }) => name).filter((name) => name !== "prefix");
   const { grouping } = question;

@@ -71,6 +71,7 @@ it("lists the values of a column, which a filter then finds", async () => {
   for (const [args, reason] of [
     [{ path: SALES, column: "name" }, "'column' must be among: day, shop, huge."],
     [{ path: SALES, column: "shop", parameters: { city: "x" } }, "The endpoint takes: shop, start"],
+    [{ path: SALES, column: "shop", parameters: { shop: "shop 1", columns: "day" } }, "columns"],
     [{ path: "/v1/staff/wages", column: "name" }, "needs Premium"],
     [{ path: SALES }, "must have required property 'column'"],
   ] as const)
