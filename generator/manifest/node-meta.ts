@@ -169,9 +169,9 @@ export function loadBoundsOf(node: JsonObject): Pick<Freshness, "warnAfter" | "e
 
 const SECONDS: Readonly<Record<string, number | undefined>> = { minute: 60, hour: 3600, day: 86_400 };
 
-/** Seconds of `{count: 12, period: hour}`; null where it says none. */
+/** Seconds of `{count: 12, period: hour}`; null where it says none. By a count of 0 rows are always too old, as dbt has it. */
 export function secondsOf(bound: unknown): number | null {
   const { count, period } = objectOr(bound);
   const unit = SECONDS[textOr(period, "")];
-  return typeof count === "number" && count > 0 && unit !== undefined ? count * unit : null;
+  return typeof count === "number" && count >= 0 && unit !== undefined ? count * unit : null;
 }

@@ -30,7 +30,7 @@ export function dueIn(
   if (since === null) return null;
   const own = isOfLoads
     ? boundsOf(since, warnAfter ?? null, errorAfter ?? null)
-    : { due: dueOf(freshness, since), warnAt: Infinity };
+    : { due: Math.min(dueOf(freshness, since), LAST_TIME), warnAt: Infinity };
   const above = checkedNodes.map((node) => dueOfCheck(records.checks.get(node)));
   return {
     due: Math.min(own.due, ...above.map(({ due }) => due)),
@@ -61,7 +61,11 @@ function dueOfCheck(check: FreshnessCheck | undefined): Due {
     : boundsOf(check.loadedAt, check.warnAfter, check.errorAfter);
 }
 
+/** The last one that RFC 3339 can write. dbt takes bounds of a million years, and loads of the year 9999. */
+const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 function boundsOf(since: number, warnAfter: number | null, errorAfter: number | null): Due {
-  const at = (seconds: number | null): number => (seconds === null ? Infinity : since + seconds * 1000);
+  const at = (seconds: number | null): number =>
+    seconds === null ? Infinity : Math.min(since + seconds * 1000, LAST_TIME);
   return { due: at(errorAfter), warnAt: at(warnAfter) };
 }
