@@ -37,7 +37,10 @@ function testProblem(copied: CopiedRelation, lineage: Lineage, records: BuildRec
   const tests = own.flatMap((id) => lineage.nodes.get(id)?.tests ?? []);
   const { state, failed } = qualityOf(records, "", tests, held) ?? { state: "passed", failed: 0 };
   if (state === "failed") return `${String(failed)} of its dbt tests failed`;
-  return state === "unknown" ? "not all of its dbt tests have run since the build" : null;
+  if (state === "passed") return null;
+  return held.length === 0
+    ? "it reads what dbt does not build, so that no test is known to be of its rows"
+    : "not all of its dbt tests have run since the build";
 }
 
 /** The nodes of a relation itself, and those whose builds an export of it holds. */

@@ -2,7 +2,7 @@ import type { BuildRecords, TestRun } from "./data-versions.js";
 
 /** What the last results of a model's dbt tests say of its rows (runtime/docs/freshness.md). */
 export interface DataQuality {
-  /** `unknown`: a test has not run since the rows were built, and none has failed. */
+  /** `unknown`: a test is not known to have run since the rows were built, and none has failed. */
   readonly state: "passed" | "failed" | "unknown";
   /** Tests whose last result is `fail` or `error`. */
   readonly failed: number;
@@ -24,8 +24,9 @@ export function qualityOf(
   const runs = tests.map((test) => records.tests.get(test));
   const failed = runs.filter(hasFailed).length;
   if (failed > 0) return { state: "failed", failed };
-  const builtAt = Math.max(...nodes.map((node) => records.builds.get(node)?.completedAt ?? -Infinity));
-  const isPassed = runs.every((run) => run !== undefined && isOfRows(run, builtAt));
+  // Of an unknown build, and of rows that dbt does not build, nobody knows whether they are those that were tested.
+  const builtAt = Math.max(...nodes.map((node) => records.builds.get(node)?.completedAt ?? Infinity));
+  const isPassed = nodes.length > 0 && runs.every((run) => run !== undefined && isOfRows(run, builtAt));
   return { state: isPassed ? "passed" : "unknown", failed: 0 };
 }
 

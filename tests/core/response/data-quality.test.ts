@@ -23,6 +23,7 @@ const manifest = manifestOf([
   model("refused", {}, { on_failed_test: "refuse", changes: "on_build" }),
   model("untested", { key: undefined }, { on_failed_test: "refuse" }),
   model("view", { materialized: "view", parents: ["model.test.served"], alias: "numbers" }),
+  model("raw", { materialized: "view", parents: ["source.test.raw.numbers"], alias: "numbers" }),
 ]);
 
 type Service = Awaited<ReturnType<typeof startManifest>>;
@@ -132,6 +133,18 @@ describe("what dbt's tests say of rows", () => {
     expect(await headerOf(service, "view")).toBe("unknown");
     service.test(201, both("view", "pass"));
     expect(await headerOf(service, "view")).toBe("passed");
+  });
+
+  it("is unknown while a build is, and of rows that dbt does not build", async () => {
+    const service = await started();
+    service.test(101, { ...both("served", "pass"), ...both("view", "pass"), ...both("raw", "pass") });
+    expect(await headerOf(service, "served")).toBe("unknown");
+    service.build(100, ["view", "raw"]);
+    for (const name of ["view", "raw"]) expect(await headerOf(service, name)).toBe("unknown");
+    service.build(100);
+    for (const name of ["served", "view"]) expect(await headerOf(service, name)).toBe("passed");
+    service.test(201, both("raw", "fail"));
+    expect(await headerOf(service, "raw")).toBe("failed;failed=2");
   });
 
   it("is in the catalogue, by column", async () => {
