@@ -9,6 +9,7 @@ import { withoutPreamble } from "../core/model/endpoint-title.js";
 import { allows, type Tier } from "../core/model/tier.js";
 import { BufferedResult } from "../core/response/buffered-result.js";
 import type { BuildRecords } from "../core/warehouse/data-versions.js";
+import { lateAmong } from "../core/warehouse/freshness-checks.js";
 import { isTrouble, statesOf } from "./endpoint-states.js";
 import { figureAddress, figureAddresses } from "./live-endpoint.js";
 import type { Search } from "./search.js";
@@ -141,7 +142,9 @@ export class Documents {
   catalogue(caller: Access): CatalogueDocument {
     const builds = this.#builds;
     const rows = this.#rows;
-    const results = `${String(builds.changes)} ${String(rows.generation)}`;
+    // Time alone makes sources and models late, which a catalogue names.
+    const late = lateAmong(builds, [...builds.checks.keys()], Date.now()).length;
+    const results = `${String(builds.changes)} ${String(rows.generation)} ${String(late)}`;
     return this.#cached("catalogue", caller, results, sizeOfCatalogue, ({ endpoints, documentation }) => {
       const source = {
         ...this.#api,
