@@ -38,9 +38,11 @@ function testProblem(copied: CopiedRelation, lineage: Lineage, records: BuildRec
   const { state, failed } = qualityOf(records, "", tests, held) ?? { state: "passed", failed: 0 };
   if (state === "failed") return `${String(failed)} of its dbt tests failed`;
   if (state === "passed") return null;
-  return held.length === 0
-    ? "it reads what dbt does not build, so that no test is known to be of its rows"
-    : "not all of its dbt tests have run since the build";
+  if (held.length === 0)
+    return "it reads what dbt does not build, so that no test is known to be of its rows";
+  return held.every((id) => records.builds.has(id))
+    ? "not all of its dbt tests have run since the build"
+    : "its build is not in run_results.json: give the one that `dbt build` writes";
 }
 
 /** The nodes of a relation itself, and those whose builds an export of it holds. */

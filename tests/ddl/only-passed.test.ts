@@ -64,6 +64,16 @@ describe.skipIf(!needs("pyarrow")).each(COPY_ENGINES)("a copy in %s", (engine) =
     for (const results of [build(5, "pass", "skipped"), build(5, "pass"), build(5)])
       expect(await load(3, results)).toMatchObject({ exit: 0, err: untested });
     expect(await ids()).toEqual([1, 3]);
+    // `dbt test` has overwritten the results of the build: it may be of other rows than the export has.
+    const tests = ["unique", "not_null"].map((test) => result(`test.test.${test}_orders_id`, "pass", 6));
+    const overwritten = await load(3, runResults(...tests));
+    expect([overwritten.exit, overwritten.err]).toEqual([
+      0,
+      expect.stringContaining(
+        kept("its build is not in run_results.json: give the one that `dbt build` writes"),
+      ),
+    ]);
+    expect(await ids()).toEqual([1, 3]);
     const service = await project.start();
     const asOf = async () => (await fetch(`${service.url}/v1/shop/orders`)).headers.get("x-data-as-of");
     service.recordBuilds([{ node: "model.test.orders", completedAt: Date.parse(at(5)) }]);
