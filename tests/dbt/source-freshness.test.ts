@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { run, serve } from "../support/command.js";
-import { databaseUrl, ownSchema } from "../support/database.js";
+import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { DbtProject, type ProjectFiles } from "../support/dbt.js";
 import { needs } from "../support/needs.js";
 
@@ -103,6 +103,16 @@ describe.skipIf(!needs("dbt"))("sources that dbt has checked", () => {
       ]);
       expect(Number(year)).toBeGreaterThan(0);
     }
+    // A check that fails is in no file: what was found before holds, until it is too old.
+    const stateOf = async (name: Name) =>
+      (await fetch(`${server.url}/v1/shop/${name}`)).headers.get("x-data-freshness");
+    const before = await stateOf("aged");
+    await query(`ALTER TABLE "${schema}".raw_aged RENAME TO other`);
+    await query(`TRUNCATE "${schema}".raw_new`);
+    expect((await project.run("source", "freshness")).code).toBe(1);
+    expect(readFileSync(variables.DBT_SOURCES_PATH, "utf8")).not.toContain("raw_aged");
+    await expect.poll(() => stateOf("new"), { timeout: 10_000 }).toMatch(/^error;/);
+    expect(await stateOf("aged")).toBe(before);
     await server.stop();
   });
 });
