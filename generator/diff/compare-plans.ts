@@ -5,7 +5,7 @@ import type { Change, Difference } from "./change.js";
 import { type ChangeKind, type ChangeSeverities, type ChangeSeverity, KINDS } from "./change-kinds.js";
 
 /** What a change of a plan has in place of the path of an endpoint. */
-export const PLAN_PREFIX = "plans/";
+const PLAN_PREFIX = "plans/";
 
 /** Organizations by the plan that they have. */
 export type PlanHolders = ReadonlyMap<string, readonly string[]>;
