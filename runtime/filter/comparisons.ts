@@ -1,9 +1,6 @@
-import type { ColumnFilter } from "../core/model/endpoint.js";
+import { type ColumnFilter, FILTER } from "../core/model/endpoint.js";
 import type { ColumnCondition, Condition, ConditionGroup } from "../core/model/query.js";
 import type { Order } from "./expression.js";
-
-/** Name of the parameter. */
-export const FILTER = "filter";
 
 /** What a filter may name. */
 export interface FilterScope {

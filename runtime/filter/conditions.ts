@@ -1,4 +1,5 @@
 import { VALUES, type ValueKind } from "../core/model/column-types.js";
+import { FILTER } from "../core/model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
 import { LITERALS, type LiteralKind } from "../core/model/filter-text.js";
 import { DEFAULT_MAX_LENGTH } from "../core/model/limits.js";
@@ -8,7 +9,6 @@ import {
   type Compared,
   compares,
   either,
-  FILTER,
   type FilterScope,
   group,
   isAny,

@@ -16,6 +16,7 @@ import {
 } from "../core/model/aggregate.js";
 import { operatorsOf } from "../core/model/column-operators.js";
 import {
+  FILTER,
   type FilterParameter,
   PAGE_FIELDS,
   REQUIRE_FRESH,
@@ -27,7 +28,7 @@ import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "../core/model
 import { columnsOf, type Condition, type RawFields, type Selection } from "../core/model/query.js";
 import type { ServedEndpoint, ServedFilter } from "../core/model/served-endpoint.js";
 import { readList, readPage, readSingle } from "../core/request/request-fields.js";
-import { FILTER, missingFilter, readConditions, unknownError } from "../core/request/resolve-query.js";
+import { missingFilter, readConditions, unknownError } from "../core/request/resolve-query.js";
 
 /** What a request for groups selects: its filters restrict the rows before they are grouped. */
 export function readGroups(

@@ -1,9 +1,8 @@
-import { REQUIRE_FRESH } from "../model/endpoint.js";
+import { FILTER, REQUIRE_FRESH } from "../model/endpoint.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
 import type { RawValue, ResolvedQuery } from "../model/query.js";
 import type { Tier } from "../model/tier.js";
 import { NO_FIELDS } from "../request/request-fields.js";
-import { FILTER } from "../request/resolve-query.js";
 import { comparedColumns } from "./resolve.js";
 
 /** Parameters whose values are names that the document lists. */

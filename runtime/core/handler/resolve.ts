@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { FILTER } from "../model/endpoint.js";
 import { jsonOf, type ServedEndpoint } from "../model/served-endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import {
@@ -12,7 +13,6 @@ import {
 import type { Caller } from "../model/caller.js";
 import {
   asksGroups,
-  FILTER,
   filterToLoad,
   ownRows,
   readParameters,

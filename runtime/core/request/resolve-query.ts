@@ -12,7 +12,7 @@ import { Projection } from "../model/projection.js";
 import type { ServedEndpoint, ServedFilter } from "../model/served-endpoint.js";
 import { DEFAULT_MAX_ITEMS, DEFAULT_MAX_LENGTH } from "../model/limits.js";
 import { operatorOf } from "../model/operators.js";
-import { type ColumnFilter, type Endpoint, type FilterParameter } from "../model/endpoint.js";
+import { type ColumnFilter, type Endpoint, FILTER, type FilterParameter } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { readSingle, readList, readPage, readSort } from "./request-fields.js";
 import type { RawFields, RawValue } from "../model/query.js";
@@ -304,9 +304,6 @@ export function chooseColumns(all: Projection, names: readonly string[]): Projec
   CHOICES.set(key, made);
   return made;
 }
-
-/** Name of the parameter. */
-export const FILTER = "filter";
 
 type FilterModule = Awaited<ReturnType<typeof load>>;
 
