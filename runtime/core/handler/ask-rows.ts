@@ -117,13 +117,13 @@ export async function askAll<T extends object>(
 
 /** One answer of several: the first error, or all. */
 function together<T extends object>(answers: readonly ReadAnswer<T>[]): ReadAnswer<readonly T[]> {
-  const outcomes = answers.map(({ outcome }) => outcome);
-  const failed = outcomes.find((outcome) => outcome === null || isHttpError(outcome));
+  const failed = answers.find(({ outcome }) => outcome === null || isHttpError(outcome));
+  if (failed !== undefined) return failed as ReadAnswer<never>;
   const sum = (of: "rows" | "bytes" | "databaseMs"): number =>
     answers.reduce((total, { sent }) => total + (sent[of] ?? 0), 0);
   const hasRun = answers.some(({ sent }) => sent.databaseMs !== null);
   const sent = { rows: sum("rows"), bytes: sum("bytes"), databaseMs: hasRun ? sum("databaseMs") : null };
-  return { outcome: failed === undefined ? (outcomes as readonly T[]) : failed, sent };
+  return { outcome: answers.map(({ outcome }) => outcome as T), sent };
 }
 
 async function answerTo<T extends object>(
