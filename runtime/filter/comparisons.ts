@@ -1,5 +1,5 @@
-import { type ColumnFilter, FILTER } from "../core/model/endpoint.js";
-import type { ColumnCondition, Condition, ConditionGroup } from "../core/model/query.js";
+import type { ColumnFilter } from "../core/model/endpoint.js";
+import { type ColumnCondition, type Condition, type ConditionGroup, FILTER } from "../core/model/query.js";
 import type { Order } from "./expression.js";
 
 /** What a filter may name. */

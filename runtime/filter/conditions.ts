@@ -1,9 +1,8 @@
 import { VALUES, type ValueKind } from "../core/model/column-types.js";
-import { FILTER } from "../core/model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
 import { LITERALS, type LiteralKind } from "../core/model/filter-text.js";
 import { DEFAULT_MAX_LENGTH } from "../core/model/limits.js";
-import { type ColumnCondition, type Condition, isDate, isGroup } from "../core/model/query.js";
+import { type ColumnCondition, type Condition, FILTER, isDate, isGroup } from "../core/model/query.js";
 import { PARSERS } from "../core/warehouse/filter-values.js";
 import {
   type Compared,

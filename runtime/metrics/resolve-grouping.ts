@@ -16,7 +16,6 @@ import {
 } from "../core/model/aggregate.js";
 import { operatorsOf } from "../core/model/column-operators.js";
 import {
-  FILTER,
   type FilterParameter,
   PAGE_FIELDS,
   REQUIRE_FRESH,
@@ -25,7 +24,7 @@ import {
 } from "../core/model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
 import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "../core/model/operators.js";
-import { columnsOf, type Condition, type RawFields, type Selection } from "../core/model/query.js";
+import { columnsOf, type Condition, FILTER, type RawFields, type Selection } from "../core/model/query.js";
 import type { ServedEndpoint, ServedFilter } from "../core/model/served-endpoint.js";
 import { readList, readPage, readSingle } from "../core/request/request-fields.js";
 import { missingFilter, readConditions, unknownError } from "../core/request/resolve-query.js";

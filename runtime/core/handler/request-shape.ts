@@ -1,6 +1,6 @@
-import { FILTER, REQUIRE_FRESH } from "../model/endpoint.js";
+import { REQUIRE_FRESH } from "../model/endpoint.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
-import type { RawValue, ResolvedQuery } from "../model/query.js";
+import { FILTER, type RawValue, type ResolvedQuery } from "../model/query.js";
 import type { Tier } from "../model/tier.js";
 import { NO_FIELDS } from "../request/request-fields.js";
 import { comparedColumns } from "./resolve.js";

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
-import { FILTER } from "../model/endpoint.js";
 import { jsonOf, type ServedEndpoint } from "../model/served-endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import {
   columnsOf,
   type Condition,
+  FILTER,
   type RawFields,
   type ResolvedQuery,
   type RowFormat,

@@ -150,7 +150,5 @@ export function atFormerPath<Each extends Endpoint>(endpoint: Each, { path, suns
 /** Parameters of paginated and of sortable endpoints, besides the declared ones. */
 export const PAGE_FIELDS = ["limit", "offset"] as const;
 export const SORT_FIELDS = ["sort_by", "sort_direction"] as const;
-/** Where an endpoint has `filter`. */
-export const FILTER = "filter";
 /** Where an endpoint has `requireFresh`. */
 export const REQUIRE_FRESH = "require_fresh";

@@ -72,6 +72,9 @@ export function mapConditions(
   );
 }
 
+/** The parameter of an expression, and the name of its conditions. */
+export const FILTER = "filter";
+
 /** Names of the columns of a condition. */
 export function columnsOf(condition: Condition): readonly string[] {
   return isGroup(condition) ? condition.of.flatMap(columnsOf) : [condition.column];

@@ -1,10 +1,11 @@
 import {
   type ColumnCondition,
   type Condition,
+  FILTER,
+  isDate,
   isGroup,
   OWN_ROWS,
   type Selection,
-  isDate,
 } from "../model/query.js";
 import { operatorsOf } from "../model/column-operators.js";
 import { BoundedCache } from "../http/bounded-cache.js";
@@ -12,7 +13,7 @@ import { Projection } from "../model/projection.js";
 import type { ServedEndpoint, ServedFilter } from "../model/served-endpoint.js";
 import { DEFAULT_MAX_ITEMS, DEFAULT_MAX_LENGTH } from "../model/limits.js";
 import { operatorOf } from "../model/operators.js";
-import { type ColumnFilter, type Endpoint, FILTER, type FilterParameter } from "../model/endpoint.js";
+import { type ColumnFilter, type Endpoint, type FilterParameter } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { readSingle, readList, readPage, readSort } from "./request-fields.js";
 import type { RawFields, RawValue } from "../model/query.js";
