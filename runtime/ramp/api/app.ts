@@ -76,8 +76,11 @@ function isPage({ routes: [first] }: PathItem<RampRoute>): boolean {
   return first?.isPage === true;
 }
 
-/** SQLSTATE classes and driver errors of an unreachable database. */
-const DATABASE_LOST = /^(08|53|57)|^ECONN|^EPIPE$|^ENOENT$/;
+/**
+ * SQLSTATE classes and driver errors of an unreachable database, and of transactions that it rolled back for another's sake (a deadlock) or
+ * for its own time limit.
+ */
+const DATABASE_LOST = /^(08|40|53|57)|^25P0[34]$|^55P03$|^ECONN|^EPIPE$|^ENOENT$/;
 /** Messages of driver errors without a code. */
 const CONNECTION_LOST = /timeout exceeded when trying to connect|Connection terminated|is not queryable/;
 

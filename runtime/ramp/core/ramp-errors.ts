@@ -189,8 +189,8 @@ export const RAMP_ERRORS = {
     "no candidate provider gives a price in time; nothing is ordered without one",
   ),
   SERVICE_UNAVAILABLE: unavailable(
-    "The service cannot reach its database. Try again later.",
-    "the database does not answer",
+    "The service cannot use its database at the moment. Try again later.",
+    "the database does not answer, or rolled the request back for another one",
   ),
 };
 

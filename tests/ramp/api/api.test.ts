@@ -1,4 +1,5 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
+import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { RAMP_ERRORS } from "../../../runtime/ramp/core/ramp-errors.js";
 import { errorsOf } from "../../../runtime/ramp/api/openapi.js";
@@ -6,7 +7,7 @@ import { ROUTES } from "../../../runtime/ramp/api/all-routes.js";
 import { callbackHeaders } from "../../../runtime/ramp/providers/signature.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import { SERVER } from "../support/server.js";
-import { expectRefused, newCustomer, onramp, ownWorld, type Reply } from "../support/world.js";
+import { expectRefused, newCustomer, onramp, ownWorld, type Reply, untilTrue } from "../support/world.js";
 
 const world = await ownWorld();
 const [project, other] = [await world.project(), await world.project()];
@@ -196,6 +197,28 @@ describe("the service", () => {
     ]);
     const head = await world.call("HEAD", "/v1/intent", { auth: mine });
     expect([head.status, head.text]).toEqual([200, ""]);
+  });
+
+  it("asks for another try where the database rolled a request back for another's sake", async () => {
+    const created = await world.call("POST", "/v1/intent", { auth: mine, body: onramp() });
+    const { id } = (created.json as { intent: { id: string } }).intent;
+    const path = `/v1/intent/${id}/cancel`;
+    const client = new pg.Client(world.databaseUrl);
+    await client.connect();
+    await client.query("BEGIN");
+    await client.query("SELECT FROM ramp.intents WHERE id = $1 FOR UPDATE", [id]);
+    const cancelled = world.call("POST", path, { auth: mine });
+    await untilTrue(() => world.holds("SELECT count(*) > 0 FROM pg_locks WHERE NOT granted"));
+    // The request has locked the customer, and this session the intent.
+    await client.query(
+      "UPDATE ramp.customers SET metadata = metadata WHERE id = (SELECT customer_id FROM ramp.intents WHERE id = $1)",
+      [id],
+    );
+    await client.query("ROLLBACK");
+    await client.end();
+    const { status, json, headers } = await cancelled;
+    expect([status, json.error, headers.get("retry-after")]).toEqual([503, "SERVICE_UNAVAILABLE", "1"]);
+    expect((await world.call("POST", path, { auth: mine })).status).toBe(202);
   });
 
   it("never reveals a cause, a stack or a secret", async () => {

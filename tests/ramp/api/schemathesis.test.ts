@@ -1,3 +1,4 @@
+import pino from "pino";
 import { expect, describe, it } from "vitest";
 import { runSchemathesis, type ExpectedFinding } from "../../support/schemathesis.js";
 import { needs } from "../../support/needs.js";
@@ -41,7 +42,9 @@ const EXPECTED: readonly ExpectedFinding[] = [
 
 describe.skipIf(!needs("schemathesis"))("the ramp's API", async () => {
   const unlimited = 10_000_000;
+  const errors: string[] = [];
   const world = await ownWorld({
+    log: pino({ level: "error" }, { write: (line) => errors.push(line) }),
     limits: {
       perProject: unlimited,
       perCustomer: unlimited,
@@ -60,7 +63,7 @@ describe.skipIf(!needs("schemathesis"))("the ramp's API", async () => {
     { timeout: 600_000 },
     async (_, credentials) => {
       const unexpected = await runSchemathesis(world.url, `Authorization: ${await credentials()}`, EXPECTED);
-      expect(unexpected).toEqual([]);
+      expect(unexpected, errors.join("")).toEqual([]);
     },
   );
 });
