@@ -17,6 +17,12 @@ const OPTIONS = { keepAlive: true, maxSockets: 100, maxFreeSockets: 20, timeout:
 const HTTP_AGENT = new http.Agent(OPTIONS);
 const HTTPS_AGENT = new https.Agent(OPTIONS);
 
+/**
+ * The longest name that DNS has. One of more than 255 characters leaves an error in OpenSSL that makes Node refuse the next private key which the
+ * process reads: a webhook of one tenant was a 500 for another.
+ */
+export const LONGEST_HOST = 253;
+
 interface OutboundRequest {
   readonly url: URL;
   readonly method: "GET" | "POST";
@@ -105,8 +111,9 @@ function exchange<R>(
   });
 }
 
-/** Null where Node refuses the address, such as one whose user has `%` without two digits. */
+/** Null where the host is too long, or Node refuses the address, such as one whose user has `%` without two digits. */
 function tryOpen(request: OutboundRequest): http.ClientRequest | null {
+  if (request.url.hostname.length > LONGEST_HOST) return null;
   try {
     return open(request);
   } catch {

@@ -34,7 +34,10 @@ const CountryCode = textOf({
   pattern: "^[A-Za-z]{2}$",
   description: "ISO 3166-1 alpha-2.",
 });
-const HTTP_URL = { format: "redirect-url", description: "http or https, without credentials." };
+const HTTP_URL = {
+  format: "redirect-url",
+  description: "http or https, without credentials, and with a host of at most 253 characters.",
+};
 const RedirectUrl = orNull(textOf({ ...HTTP_URL, maxLength: 2048 }));
 const Json = (maxProperties: number, description?: string) =>
   mapOf(anything, { maxProperties, ...(description !== undefined && { description }) });
@@ -145,7 +148,8 @@ const WEBHOOK_FIELDS = {
 const WebhookUrl = textOf({
   format: "redirect-url",
   maxLength: 2048,
-  description: "http or https, without credentials, at a public address.",
+  description:
+    "http or https, without credentials, at a public address with a host of at most 253 characters.",
 });
 const EventTypes = listOf(oneOf(EVENT_TYPES), {
   minItems: 1,

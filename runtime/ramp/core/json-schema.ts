@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { isSEPACountry, isValidIBAN } from "ibantools";
+import { LONGEST_HOST } from "@routewright/runtime/internal/core/http/outbound-http.js";
 import { BoundedCache } from "@routewright/runtime/internal/core/http/bounded-cache.js";
 import type { Schema, ValueOf } from "@routewright/runtime/internal/core/model/schema.js";
 import { linearPattern } from "./linear-pattern.js";
@@ -8,6 +9,8 @@ import { checksumAddress, isBitcoinAddress } from "../accounts/account-details.j
 
 /** Levels that a JSON value may be nested. */
 const MAX_DEPTH = 32;
+
+const ADDRESS_RULES = `without credentials, and with a host of at most ${String(LONGEST_HOST)} characters`;
 
 /** Formats of our own: whether a text is valid, and what it must be. */
 const FORMATS: Readonly<Record<string, readonly [(text: string) => boolean, string]>> = {
@@ -24,7 +27,7 @@ const FORMATS: Readonly<Record<string, readonly [(text: string) => boolean, stri
     "must be an address with its checksum (EIP-55), and not the zero address",
   ],
   "bitcoin-address": [isBitcoinAddress, "must be a Bitcoin address with its checksum"],
-  "redirect-url": [isHttpUrl, "must be an http or https address without credentials"],
+  "redirect-url": [isHttpUrl, `must be an http or https address ${ADDRESS_RULES}`],
 };
 
 /** A compiler of schemas with all formats. */
@@ -54,11 +57,11 @@ function isRoutingNumber(text: string): boolean {
   return /^[0-9]{9}$/.test(text) && sum > 0 && sum % 10 === 0;
 }
 
-/** An http or https address without credentials, and without characters that parsers read differently. */
+/** An http or https address without credentials, with a host that can exist, and without characters that parsers read differently. */
 function isHttpUrl(text: string): boolean {
   if (!/^https?:\/\/[^\s\\]+$/i.test(text) || !URL.canParse(text)) return false;
-  const { username, password } = new URL(text);
-  return username === "" && password === "";
+  const { username, password, hostname } = new URL(text);
+  return username === "" && password === "" && hostname.length <= LONGEST_HOST;
 }
 
 /** Whether a text is an origin such as `https://app.example.com`: no wildcard, and nothing that adds to a header that names it. */
@@ -68,7 +71,7 @@ export function isOrigin(text: string): boolean {
 
 /** What is wrong with the address of a server, or null. */
 export function urlProblem(url: string): string | null {
-  return isHttpUrl(url) ? null : "The URL must be an http:// or https:// address without credentials.";
+  return isHttpUrl(url) ? null : `The URL must be an http:// or https:// address ${ADDRESS_RULES}.`;
 }
 
 interface CompiledSchema {

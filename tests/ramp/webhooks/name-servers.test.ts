@@ -23,6 +23,7 @@ it("are asked for the names of webhooks, in place of the system's, and no other 
   };
   expect(await add("hooks.inside.test")).toMatchObject([400, { error: "INVALID_REQUEST" }]);
   expect((await add("hooks.shop.test"))[0]).toBe(201);
+  expect(await add(`${"long.".repeat(60)}test`)).toMatchObject([400, { error: "INVALID_REQUEST" }]);
   const asked = new Set([...first.asked, ...second.asked]);
   expect([...asked].sort()).toEqual(["hooks.inside.test", "hooks.shop.test"]);
 });
