@@ -40,7 +40,8 @@ export const CLICKHOUSE_AGGREGATES: AggregateDialect = {
   ofTotals,
   asCount: (value) => sql`toUInt64(${value})`,
   windowFrame,
-  eachNumber: (table, from, below) => sql`${table} ARRAY JOIN range(toUInt64(${from}), ${below}) AS n`,
+  eachNumber: (table, from, below, number) =>
+    sql`${table} ARRAY JOIN range(toUInt64(${from}), ${below}) AS ${number}`,
   // In a tuple: `argMin` and `argMax` pass over nulls.
   atEnd: (end, value, order) =>
     end === "first"
@@ -239,7 +240,7 @@ function percentileOf(value: Part, p: number, isDiscrete: boolean, filter: Part)
 function combined(sources: readonly GroupedSource[], groups: ResultColumns): Part {
   if (sources.length === 0) return sql`(SELECT 1)`;
   const columns = sources.flatMap(({ columns: names }, i) => names.map((name) => ({ i, name })));
-  const keys = groups.map((_, k) => escapedIdentifier(`g${String(k)}`));
+  const keys = groups.map(({ name }) => escapedIdentifier(name));
   const parts = sources.map(({ select }, source) => {
     const list = [
       ...keys.map((key) => sql<Selection>`u.${key} AS ${key}`),

@@ -20,8 +20,10 @@ import type {
 } from "../core/warehouse/warehouse.js";
 import type { AggregateDialect, PreparedGrouping } from "../core/warehouse/aggregate-dialect.js";
 import { groupedRows } from "./grouped-rows.js";
-import { rowConditions } from "./leaves.js";
-import { comparedName, type GroupsBuild, named, rowSet, valueOf } from "./row-set.js";
+import { type GroupsBuild, named } from "./groups-build.js";
+import { valueOf } from "./read-relation.js";
+import { rowConditions } from "./row-filters.js";
+import { comparedName, rowSet } from "./row-set.js";
 import { usedValues } from "./used-values.js";
 
 /** What groupings need of an engine. */

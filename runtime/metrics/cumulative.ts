@@ -1,93 +1,48 @@
-import type { AskedGroup, Leaf } from "../core/model/aggregate.js";
-import type { Selection } from "../core/model/query.js";
-import { join, sql } from "../core/warehouse/sql.js";
-import type { GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
+import type { Leaf } from "../core/model/aggregate.js";
 import {
-  filtersOf,
-  groupBy,
-  groupColumn,
+  type GroupsBuild,
   isTimeOf,
   type LeafUse,
-  type RowFilters,
-  splitByTime,
   timeGrainOf,
   timeGroups,
-} from "./leaves.js";
-import type { GroupsBuild } from "./row-set.js";
-import { filledValue, joinedRows, reapplied } from "./on-spine.js";
-import type { TimeFilters } from "./period-positions.js";
+  withGroups,
+} from "./groups-build.js";
+import { filledValue, onSpine } from "./on-spine.js";
+import { inOtherPeriods, type Offset } from "./offsets.js";
+import { type ColumnExpression, groupName, kept, PERIOD, type PlanStep, VALUE } from "./plan.js";
+import { filtersOf, type RowFilters, splitByTime, type TimeFilters } from "./row-filters.js";
 import { runningTotals } from "./running-totals.js";
-import { type Offset, offsetPeriod, periodGroup, periodsOf } from "./time-spine.js";
+import { periodsOf } from "./time-spine.js";
 
 /** A cumulative metric: for each period of the spine the rows up to it, then one value for each longer period. */
-export function cumulativeLeaf(
-  build: GroupsBuild,
-  use: LeafUse,
-  groups: readonly AskedGroup[],
-  offset: Offset | null,
-): GroupedSource {
+export function cumulativeLeaf(build: GroupsBuild, use: LeafUse, offset: Offset | null): PlanStep {
   const { leaf } = use;
-  const { cumulative } = leaf;
-  const { dialect } = build;
-  const { identifier } = dialect;
-  if (cumulative === undefined) throw new Error("Not a cumulative measure.");
-  const times = timeGroups(build, leaf, groups);
-  const grain = timeGrainOf(build, leaf);
-  const { onTime, others } = splitByTime(leaf, filtersOf(build, use));
-  const filters = { onTime, others };
+  const { dialect, grouping } = build;
+  const filters = splitByTime(leaf, filtersOf(build, use));
   const totals =
-    offset === null
-      ? runningTotals(build, leaf, groups, filters)
-      : offsetTotals(build, leaf, groups, filters, offset);
-  const daily = filled(build, leaf, groups, onTime, totals);
-  if (times[0]?.grain === grain)
-    return {
-      select: sql`SELECT ${join([...groups.map((_, i) => sql`y.${groupColumn(build, i)}`), sql`y.${identifier("a0")}`], ", ")} FROM (${daily}) AS y`,
-      columns: ["a0"],
-    };
-  const keys = groups.map((_, i) => sql<Selection>`y.${groupColumn(build, i)}`);
-  const value = sql<Selection>`y.${identifier("a0")}`;
-  const { periodAggregation } = cumulative;
-  const total =
-    periodAggregation === "average"
-      ? dialect.aggregate(
-          { kind: "leaf", fact: "", filters: [], aggregation: "average" },
-          dialect.operand(value, true),
-          null,
-          null,
-        )
-      : dialect.atEnd(periodAggregation, value, sql`y.${identifier("j")}`);
-  const list = [
-    ...keys.map((key, i) => sql`${key} AS ${groupColumn(build, i)}`),
-    sql`${total} AS ${identifier("a0")}`,
-  ];
-  return { select: sql`SELECT ${join(list, ", ")} FROM (${daily}) AS y${groupBy(keys)}`, columns: ["a0"] };
+    offset === null ? runningTotals(build, leaf, filters) : offsetTotals(build, leaf, filters, offset);
+  const rows = filled(build, leaf, filters.onTime, totals);
+  if (timeGroups(build, leaf)[0]?.grain === timeGrainOf(build, leaf)) return rows;
+  const end = leaf.cumulative?.periodAggregation ?? "last";
+  const total: ColumnExpression = ({ value }) =>
+    end === "average"
+      ? dialect.aggregate(AVERAGE, dialect.operand(value(VALUE), true), null, null)
+      : dialect.atEnd(end, value(VALUE), value(PERIOD));
+  return { kind: "aggregate", rows, groups: grouping.groups.map(groupName), totals: [[VALUE, total]] };
 }
 
+const AVERAGE: Leaf = { kind: "leaf", fact: "", filters: [], aggregation: "average" };
+
 /** What stands for null does so in each period of the spine, before longer periods take one of them. */
-function filled(
-  build: GroupsBuild,
-  leaf: Leaf,
-  groups: readonly AskedGroup[],
-  onTime: RowFilters,
-  totals: Part,
-): Part {
-  const { identifier } = build.dialect;
+function filled(build: GroupsBuild, leaf: Leaf, onTime: RowFilters, totals: PlanStep): PlanStep {
   if (leaf.onSpine !== true && leaf.fill === undefined) return totals;
-  const [period, value] = [identifier("j"), filledValue(leaf, sql`r.${identifier("a0")}`)];
-  const keys = groups.map((_, i) => groupColumn(build, i));
-  if (leaf.onSpine !== true) {
-    const list = [period, ...keys].map((column) => sql<Selection>`r.${column}`);
-    return sql`SELECT ${join(list, ", ")}, ${value} AS ${identifier("a0")} FROM (${totals}) AS r`;
-  }
   const grain = timeGrainOf(build, leaf);
-  const periods = periodsOf(build, { leaf, grain, groups: timeGroups(build, leaf, groups), filters: onTime });
-  const list = groups.map(
-    (_, i) => sql<Selection>`${periodGroup(build, leaf, groups, i)} AS ${groupColumn(build, i)}`,
-  );
-  const rows = joinedRows(build, [period, ...keys, identifier("a0")], totals);
-  const all = sql<Selection>`SELECT p.${period} AS ${period}, ${join([...list, sql`${value} AS ${identifier("a0")}`], ", ")} FROM ${periods} LEFT JOIN ${rows} ON ${build.dialect.infix(sql`p.${period}`, "=", sql`r.${period}`)}`;
-  return sql`SELECT s.* FROM (${all}) AS s${reapplied(build, leaf, groups)}`;
+  const periods = (): PlanStep => periodsOf(build, { leaf, grain, filters: onTime });
+  const rows =
+    leaf.onSpine === true ? onSpine(build, leaf, totals, { periods: periods(), on: [PERIOD] }) : totals;
+  const value: ColumnExpression = ({ value: at }) => filledValue(leaf, at(VALUE));
+  const names = [PERIOD, ...build.grouping.groups.map(groupName)];
+  return { kind: "compute", rows, columns: [...kept(names), [VALUE, value]] };
 }
 
 const NOTHING: RowFilters = { filters: [], conditions: [] };
@@ -96,24 +51,14 @@ const NOTHING: RowFilters = { filters: [], conditions: [] };
 function offsetTotals(
   build: GroupsBuild,
   leaf: Leaf,
-  groups: readonly AskedGroup[],
   { onTime, others }: TimeFilters,
   offset: Offset,
-): Part {
-  const { dialect } = build;
-  const { identifier } = dialect;
+): PlanStep {
   const grain = timeGrainOf(build, leaf);
-  const untimed = groups.map((group): AskedGroup =>
+  const untimed = build.grouping.groups.map((group) =>
     isTimeOf(leaf, group.name) ? { ...group, grain } : group,
   );
-  const inner = runningTotals(build, leaf, untimed, { onTime: NOTHING, others });
-  const times = timeGroups(build, leaf, groups);
-  const periods = periodsOf(build, { leaf, grain, groups: times, filters: onTime });
-  const period = sql<Selection>`p.${identifier("j")}`;
-  const list = [
-    sql`${period} AS ${identifier("j")}`,
-    ...groups.map((_, i) => sql`${periodGroup(build, leaf, groups, i)} AS ${groupColumn(build, i)}`),
-    sql`r.${identifier("a0")} AS ${identifier("a0")}`,
-  ];
-  return sql`SELECT ${join(list, ", ")} FROM ${periods} JOIN (${inner}) AS r ON ${dialect.infix(offsetPeriod(build, period, grain, offset), "=", sql`r.${identifier("j")}`)}`;
+  const totals = runningTotals(withGroups(build, untimed), leaf, { onTime: NOTHING, others });
+  const periods = periodsOf(build, { leaf, grain, filters: onTime });
+  return inOtherPeriods(build, totals, { periods, grain, offset, time: PERIOD });
 }

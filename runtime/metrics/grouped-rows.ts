@@ -1,15 +1,31 @@
-import type { AskedGroup, FixedFilter, Formula, FormulaInput, MetricTree } from "../core/model/aggregate.js";
-import { compareGrains, leavesOf } from "../core/model/aggregate.js";
+import {
+  compareGrains,
+  type FixedFilter,
+  type Formula,
+  type FormulaInput,
+  leavesOf,
+  type MetricTree,
+} from "../core/model/aggregate.js";
 import { projectParts, sql } from "../core/warehouse/sql.js";
-import type { GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
-import { groupName, type LeafUse, nonAdditiveLeaf, plainLeaves, timeGroups } from "./leaves.js";
-import { type ColumnExpression, type PlanStep, type ColumnValue, valueAt } from "./plan.js";
-import { renderPlan } from "./render-plan.js";
-import type { GroupsBuild } from "./row-set.js";
+import type { Part } from "../core/warehouse/aggregate-dialect.js";
 import { cumulativeLeaf } from "./cumulative.js";
-import { Sources } from "./sources.js";
+import { type GroupsBuild, type LeafUse, timeGroups } from "./groups-build.js";
+import { aggregatedLeaves, nonAdditiveLeaf } from "./leaves.js";
+import { type Offset, offsetResult, offsetRows } from "./offsets.js";
 import { filledValue, onSpine } from "./on-spine.js";
-import { type Offset, offsetResult, offsetRows } from "./time-spine.js";
+import {
+  type ColumnExpression,
+  type ColumnValue,
+  groupName,
+  kept,
+  type PlanStep,
+  VALUE,
+  valueAt,
+} from "./plan.js";
+import { renderPlan } from "./render-plan.js";
+import { filtersOf, splitByTime } from "./row-filters.js";
+import { Sources } from "./sources.js";
+import { periodsOf } from "./time-spine.js";
 
 /** The statement of a grouping: a column per group, by its key, and per measure. */
 export function groupedRows(build: GroupsBuild): Part {
@@ -19,12 +35,12 @@ export function groupedRows(build: GroupsBuild): Part {
 function planOf(build: GroupsBuild): PlanStep {
   const { groups, measures, aggregate } = build.grouping;
   const metrics = measures.map(({ name, metric }) => ({ name, metric, filters: [], measure: name }));
-  const { rows: all, values } = metricValues(build, groups, metrics);
+  const { rows: all, values } = metricValues(build, metrics);
   const rows: PlanStep = {
     kind: "compute",
     rows: all,
     columns: [
-      ...groups.map(({ key }, i): [string, ColumnValue] => [key, groupName(i)]),
+      ...groups.map((group): [string, ColumnValue] => [group.key, groupName(group)]),
       ...values.map((value, i): [string, ColumnValue] => [measures[i]?.name ?? "", value]),
     ],
   };
@@ -42,41 +58,28 @@ interface MetricUse {
 
 function metricValues(
   build: GroupsBuild,
-  groups: readonly AskedGroup[],
   metrics: readonly MetricUse[],
 ): { readonly rows: PlanStep; readonly values: readonly ColumnValue[] } {
-  const sources = new Sources(build, groups);
-  const values = metrics.map((use) => valueOfMetric(build, groups, sources, use));
+  const sources = new Sources(build);
+  const values = metrics.map((use) => valueOfMetric(build, sources, use));
   return { rows: sources.combined(), values };
 }
 
-function valueOfMetric(
-  build: GroupsBuild,
-  groups: readonly AskedGroup[],
-  sources: Sources,
-  use: MetricUse,
-): ColumnValue {
+function valueOfMetric(build: GroupsBuild, sources: Sources, use: MetricUse): ColumnValue {
   const { metric } = use;
   return metric.kind === "leaf"
     ? leafValue(
         build,
-        groups,
         sources,
         { leaf: metric, filters: [...use.filters, ...metric.filters], measure: use.measure },
         null,
       )
-    : formulaValue(build, groups, sources, metric, use);
+    : formulaValue(build, sources, metric, use);
 }
 
-function leafValue(
-  build: GroupsBuild,
-  groups: readonly AskedGroup[],
-  sources: Sources,
-  use: LeafUse,
-  offset: Offset | null,
-): ColumnValue {
+function leafValue(build: GroupsBuild, sources: Sources, use: LeafUse, offset: Offset | null): ColumnValue {
   const { leaf } = use;
-  const source = leafSource(build, groups, use, offset);
+  const source = leafSource(build, use, offset);
   const { made: name, positions } = sources.used(() =>
     source === null ? sources.plain(use) : sources.add(source),
   );
@@ -93,56 +96,41 @@ function whereRow(sources: Sources, positions: ReadonlySet<number>, value: Colum
 }
 
 /** The source of a leaf that needs one of its own; null for one that shares its rows with others. */
-function leafSource(
-  build: GroupsBuild,
-  groups: readonly AskedGroup[],
-  use: LeafUse,
-  offset: Offset | null,
-): GroupedSource | null {
+function leafSource(build: GroupsBuild, use: LeafUse, offset: Offset | null): PlanStep | null {
   const { leaf } = use;
-  const times = timeGroups(build, leaf, groups);
-  if (leaf.cumulative !== undefined && times.length > 0) return cumulativeLeaf(build, use, groups, offset);
-  const inTime = offset === null ? null : offsetSource(build, groups, use, offset);
-  const isOnSpine = leaf.onSpine === true && times.length > 0;
-  if (inTime !== null && !isOnSpine) return inTime;
-  if (leaf.nonAdditive === undefined && !isOnSpine) return inTime;
-  const own = inTime ?? simpleSource(build, use, groups);
-  return isOnSpine ? onSpine(build, leaf, groups, own, use) : own;
+  const [finest] = timeGroups(build, leaf);
+  if (leaf.cumulative !== undefined && finest !== undefined) return cumulativeLeaf(build, use, offset);
+  const inTime = offset === null ? null : offsetSource(build, use, offset);
+  if (leaf.onSpine !== true || finest === undefined)
+    return inTime ?? (leaf.nonAdditive === undefined ? null : nonAdditiveLeaf(build, use));
+  const { onTime } = splitByTime(leaf, filtersOf(build, use));
+  return onSpine(build, leaf, inTime ?? simpleSource(build, use), {
+    periods: periodsOf(build, { leaf, grain: finest.grain, filters: onTime }),
+    on: timeGroups(build, leaf).map(groupName),
+  });
 }
 
-function simpleSource(build: GroupsBuild, use: LeafUse, groups: readonly AskedGroup[]): GroupedSource {
+function simpleSource(build: GroupsBuild, use: LeafUse): PlanStep {
   return use.leaf.nonAdditive === undefined
-    ? plainLeaves(build, [use], groups)
-    : nonAdditiveLeaf(build, use, groups);
+    ? aggregatedLeaves(build, [{ ...use, total: VALUE }])
+    : nonAdditiveLeaf(build, use);
 }
 
 /** A simple metric in other periods: joined after its aggregation where the groups are no longer than the offset's grain. */
-function offsetSource(
-  build: GroupsBuild,
-  groups: readonly AskedGroup[],
-  use: LeafUse,
-  offset: Offset,
-): GroupedSource {
-  const { leaf } = use;
-  const [finest] = timeGroups(build, leaf, groups);
+function offsetSource(build: GroupsBuild, use: LeafUse, offset: Offset): PlanStep {
+  const [finest] = timeGroups(build, use.leaf);
   const grain = offset.window?.grain ?? offset.toGrain ?? "day";
   const isWeekToGrain = finest?.grain === "week" && offset.toGrain !== undefined;
   if (finest === undefined || compareGrains(finest.grain, grain) > 0 || isWeekToGrain)
-    return offsetRows(build, use, groups, offset);
-  return offsetResult(build, { ...use, offset }, groups, (inner, asked) => simpleSource(inner, use, asked));
+    return offsetRows(build, use, offset);
+  return offsetResult(build, use, offset, (inner) => simpleSource(inner, use));
 }
 
-function formulaValue(
-  build: GroupsBuild,
-  groups: readonly AskedGroup[],
-  sources: Sources,
-  formula: Formula,
-  use: MetricUse,
-): ColumnValue {
+function formulaValue(build: GroupsBuild, sources: Sources, formula: Formula, use: MetricUse): ColumnValue {
   const filters = [...use.filters, ...formula.filters];
   const { made, positions } = sources.used(() =>
     formula.inputs.map(
-      (input) => [input.alias, inputValue(build, groups, sources, input, { ...use, filters })] as const,
+      (input) => [input.alias, inputValue(build, sources, input, { ...use, filters })] as const,
     ),
   );
   const value = formulaOf(build, formula, new Map(made));
@@ -179,39 +167,29 @@ function isNullOfNulls({ parts, inputs }: Formula): boolean {
   );
 }
 
-function inputValue(
-  build: GroupsBuild,
-  groups: readonly AskedGroup[],
-  sources: Sources,
-  input: FormulaInput,
-  use: MetricUse,
-): ColumnValue {
+function inputValue(build: GroupsBuild, sources: Sources, input: FormulaInput, use: MetricUse): ColumnValue {
   const { metric, offset: window, offsetToGrain: toGrain } = input;
   const inner = { ...use, metric, filters: [...use.filters, ...input.filters] };
-  if (window === undefined && toGrain === undefined) return valueOfMetric(build, groups, sources, inner);
+  if (window === undefined && toGrain === undefined) return valueOfMetric(build, sources, inner);
   const offset = { window, toGrain };
   if (metric.kind === "leaf")
     return leafValue(
       build,
-      groups,
       sources,
       { leaf: metric, filters: [...inner.filters, ...metric.filters], measure: use.measure },
       offset,
     );
   const [leaf] = leavesOf(metric);
   if (leaf === undefined) throw new Error("A metric without a measure.");
-  const source = offsetResult(build, { leaf, filters: inner.filters, offset }, groups, (untimed, asked) =>
-    formulaSource(untimed, asked, inner),
+  const rows = offsetResult(build, { leaf, filters: inner.filters }, offset, (untimed) =>
+    formulaSource(untimed, inner),
   );
-  return sources.add(source);
+  return sources.add(rows);
 }
 
 /** A formula as a source of its own. */
-function formulaSource(build: GroupsBuild, groups: readonly AskedGroup[], use: MetricUse): GroupedSource {
-  const { rows, values } = metricValues(build, groups, [use]);
-  const columns = [
-    ...groups.map((_, i): [string, ColumnValue] => [groupName(i), groupName(i)]),
-    ...values.map((value): [string, ColumnValue] => ["a0", value]),
-  ];
-  return { select: renderPlan({ kind: "compute", rows, columns }, build.dialect), columns: ["a0"] };
+function formulaSource(build: GroupsBuild, use: MetricUse): PlanStep {
+  const { rows, values } = metricValues(build, [use]);
+  const groups = kept(build.grouping.groups.map(groupName));
+  return { kind: "compute", rows, columns: [...groups, ...values.map((value) => [VALUE, value] as const)] };
 }

@@ -1,59 +1,84 @@
-import type { AskedGroup, Grain, Leaf } from "../core/model/aggregate.js";
-import { columnsOf, mapConditions, type Selection } from "../core/model/query.js";
+import type { Grain, Leaf } from "../core/model/aggregate.js";
+import { mapConditions } from "../core/model/query.js";
 import { constant, join, projectParts, sql } from "../core/warehouse/sql.js";
-import type { ResultColumn } from "../core/warehouse/warehouse.js";
-import type { GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
-import {
-  filtersOf,
-  fixedCondition,
-  groupColumn,
-  isTimeOf,
-  type LeafUse,
-  splitByTime,
-  timeGroups,
-  whereClause,
-} from "./leaves.js";
-import { type GroupsBuild, isOnlyOn, type RowColumn, rowSet } from "./row-set.js";
-import { periodGroup, periodsOf } from "./time-spine.js";
+import type { Part } from "../core/warehouse/aggregate-dialect.js";
+import { type GroupsBuild, otherGroups } from "./groups-build.js";
+import { groupName, type PlanStep } from "./plan.js";
+import { filtered, filtersOf, splitByTime } from "./row-filters.js";
+import { isOnlyOn, rowSet } from "./row-set.js";
 
-/** A result with a row for every period, also for those without any; `filters` of the request hold for the new rows too. */
+/** Results with a row for every period, also for those without any. `on`: columns that say which period is whose. */
 export function onSpine(
   build: GroupsBuild,
   leaf: Leaf,
-  groups: readonly AskedGroup[],
-  source: GroupedSource,
-  use: LeafUse,
-): GroupedSource {
+  results: PlanStep,
+  { periods, on }: { readonly periods: PlanStep; readonly on: readonly string[] },
+): PlanStep {
   const { dialect } = build;
-  const { identifier } = dialect;
-  const times = timeGroups(build, leaf, groups);
-  const [finest] = times;
-  if (finest === undefined) return source;
-  const { onTime } = splitByTime(leaf, filtersOf(build, use));
-  const periods = periodsOf(build, { leaf, grain: finest.grain, groups: times, filters: onTime });
-  const columns = [
-    ...groups.map((_, i) => groupColumn(build, i)),
-    ...source.columns.map((name) => identifier(name)),
-  ];
-  const rows = joinedRows(build, columns, source.select);
-  const on = times.map(({ i }) =>
-    dialect.infix(sql`p.${identifier(`t${String(i)}`)}`, "=", sql`r.${groupColumn(build, i)}`),
-  );
-  const list = [
-    ...groups.map((_, i) => sql`${periodGroup(build, leaf, groups, i)} AS ${groupColumn(build, i)}`),
-    ...source.columns.map((name) => sql`r.${identifier(name)} AS ${identifier(name)}`),
-  ];
-  const all = sql<Selection>`SELECT ${join(list, ", ")} FROM ${periods} LEFT JOIN ${rows} ON ${join(on, " AND ")}`;
-  return {
-    select: sql`SELECT s.* FROM (${all}) AS s${reapplied(build, leaf, groups)}`,
-    columns: source.columns,
+  const rows: PlanStep = {
+    kind: "join",
+    rows: periods,
+    others: [
+      {
+        rows: results,
+        unmatched: "null",
+        on: (period, result) =>
+          join(
+            on.map((name) => dialect.infix(period.value(name), "=", result.value(name))),
+            " AND ",
+          ),
+      },
+    ],
   };
+  return reapplied(build, leaf, rows);
 }
 
-/** Columns of a result as `r`, the right side of a left join. */
-export function joinedRows({ dialect }: GroupsBuild, columns: readonly Part[], select: Part): Part {
-  const list = columns.map((name) => sql<Selection>`${dialect.joinedValue(sql`k.${name}`)} AS ${name}`);
-  return sql`(SELECT ${join(list, ", ")} FROM (${select}) AS k) AS r`;
+/** Filters of the request on nothing but what is grouped by, for rows that the spine has added: other groups are null there. */
+function reapplied(build: GroupsBuild, leaf: Leaf, rows: PlanStep): PlanStep {
+  const { dialect } = build;
+  const { others } = splitByTime(leaf, filtersOf(build, { leaf, filters: [] }));
+  const { fact, time } = leaf;
+  const groups = otherGroups(build, leaf);
+  const { dimension } = rowSet(build, {
+    fact,
+    time,
+    dimensions: groups.map(({ name }) => name),
+    values: [],
+  });
+  const grouped = (name: string, grain?: Grain): string | null => {
+    const found = groups.find(
+      (group) => group.name === name && group.grain === (grain ?? dimension(name).grain),
+    );
+    return found === undefined ? null : groupName(found);
+  };
+  const columns = groups.map((group) => ({
+    ...(group.grain === undefined ? dimension(group.name).column : dialect.periodColumn(group.grain)),
+    name: groupName(group),
+  }));
+  const conditions = others.conditions.flatMap(({ condition, position }) =>
+    isOnlyOn(condition, (name) => grouped(name) !== null)
+      ? mapConditions([condition], (each) => ({ ...each, column: grouped(each.column) ?? "" })).map(
+          (own) => ({ condition: own, position }),
+        )
+      : [],
+  );
+  const filters = others.filters.filter((filter) =>
+    filter.every((part) => typeof part === "string" || grouped(part.dimension, part.grain) !== null),
+  );
+  return filtered(
+    build,
+    rows,
+    { filters, conditions },
+    {
+      columns,
+      resolve: ({ value }, name, asked) => {
+        const { column, grain = asked } = dimension(name);
+        const shown = value(grouped(name, asked) ?? "");
+        const compared = asked ?? grain;
+        return compared === undefined ? shown : dialect.comparedTime(shown, compared, column);
+      },
+    },
+  );
 }
 
 /** A value of a leaf, or what stands for null. */
@@ -61,48 +86,4 @@ export function filledValue({ fill }: Leaf, value: Part): Part {
   if (fill === undefined) return value;
   const number = Number.isInteger(fill) ? constant(fill) : projectParts([String(fill)]);
   return sql`coalesce(${value}, ${number})`;
-}
-
-/** Filters on nothing but what is grouped by, for rows of `s` that the spine has added: other groups are null there. */
-export function reapplied(build: GroupsBuild, leaf: Leaf, groups: readonly AskedGroup[]): Part {
-  const { dialect } = build;
-  const { others } = splitByTime(leaf, filtersOf(build, { leaf, filters: [] }));
-  const { fact, time } = leaf;
-  const dimensions = groups.map(({ name }) => name).filter((name) => !isTimeOf(leaf, name));
-  const rows = rowSet(build, { fact, time, dimensions, values: [] });
-  const grouped = (name: string, grain: Grain | undefined): number =>
-    dimensions.includes(name)
-      ? groups.findIndex(
-          (group) => group.name === name && group.grain === (grain ?? rows.dimension(name).grain),
-        )
-      : -1;
-  const conditions = others.conditions.flatMap(({ condition, position }) => {
-    if (!isOnlyOn(condition, (name) => grouped(name, undefined) >= 0)) return [];
-    const nameOf = (name: string): string => `g${String(grouped(name, undefined))}`;
-    const columns = columnsOf(condition).map((name) => ({
-      ...shownColumn(build, groups[grouped(name, undefined)]?.grain, rows.dimension(name)),
-      name: nameOf(name),
-    }));
-    const onGroups = mapConditions([condition], (each) => ({ ...each, column: nameOf(each.column) }));
-    return onGroups.map((each) => dialect.where(each, position, columns));
-  });
-  const filters = others.filters.filter((filter) =>
-    filter.every((part) => typeof part === "string" || grouped(part.dimension, part.grain) >= 0),
-  );
-  const resolve = (name: string, asked: Grain | undefined): Part => {
-    const { column, grain: own } = rows.dimension(name);
-    const value = sql<Selection>`s.${groupColumn(build, grouped(name, asked))}`;
-    const grain = asked ?? own;
-    return grain === undefined ? value : dialect.comparedTime(value, grain, column);
-  };
-  return whereClause([...conditions, ...filters.map((filter) => fixedCondition(filter, resolve))]);
-}
-
-/** The column of a group. */
-function shownColumn(
-  { dialect }: GroupsBuild,
-  grain: Grain | undefined,
-  { column }: RowColumn,
-): ResultColumn {
-  return grain === undefined ? column : dialect.periodColumn(grain);
 }

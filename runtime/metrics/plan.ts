@@ -1,16 +1,19 @@
+import type { AskedGroup } from "../core/model/aggregate.js";
 import type { ResultColumns } from "../core/warehouse/warehouse.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
 
 /** A step of a plan: rows with named columns, from those of the steps that it reads. */
 export type PlanStep =
   | ReadRelation
-  | JoinRelations
+  | JoinRows
   | FilterRows
   | ComputeColumns
+  | WindowColumns
   | AggregateRows
+  | UnionRows
+  | RepeatRows
   | CombineGroups
-  | LimitRows
-  | WrittenRows;
+  | LimitRows;
 
 /** Columns of the rows that a step reads, as its statement writes them. */
 export interface ReadColumns {
@@ -39,12 +42,19 @@ export interface ReadRelation {
   readonly names: readonly string[];
 }
 
-/** The rows of `fact`, as `f`, each with at most one row of every other table. */
-export interface JoinRelations {
+/** Rows beside those of other steps, with the columns of all: of a name that several have, the column of the first. */
+export interface JoinRows {
   readonly kind: "join";
-  readonly fact: PlanStep;
-  readonly tables: readonly Part[];
-  readonly columns: Named<Part>;
+  readonly rows: PlanStep;
+  readonly others: readonly JoinedRows[];
+}
+
+export interface JoinedRows {
+  readonly rows: PlanStep;
+  /** Whether a row of the first step goes with one of these. */
+  readonly on: (row: ReadColumns, other: ReadColumns) => Part;
+  /** A row that goes with none is removed, or has null in its place; `any`: what it has is not read. */
+  readonly unmatched: "removed" | "null" | "any";
 }
 
 /** The rows for which all conditions hold. `compared`: columns that conditions of a request compare. */
@@ -62,12 +72,34 @@ export interface ComputeColumns {
   readonly columns: Named<ColumnValue>;
 }
 
+/** The same rows with further columns, each computed over the rows around. */
+export interface WindowColumns {
+  readonly kind: "window";
+  readonly rows: PlanStep;
+  readonly columns: Named<ColumnExpression>;
+}
+
 /** A row for each combination of the values of `groups`. */
 export interface AggregateRows {
   readonly kind: "aggregate";
   readonly rows: PlanStep;
   readonly groups: readonly string[];
   readonly totals: Named<ColumnExpression>;
+}
+
+/** The rows of all parts, which have the same columns in the same order. */
+export interface UnionRows {
+  readonly kind: "union";
+  readonly parts: readonly PlanStep[];
+}
+
+/** Each row once for every integer from one of its values on, below another; the integer is the column `number`. */
+export interface RepeatRows {
+  readonly kind: "repeat";
+  readonly rows: PlanStep;
+  readonly number: string;
+  readonly from: ColumnExpression;
+  readonly below: ColumnExpression;
 }
 
 /** A row for each combination of groups that a source has, with the columns of all. `groups`: their columns. */
@@ -85,12 +117,18 @@ export interface LimitRows {
   readonly limit: number;
 }
 
-/** Rows of a statement that is written already. */
-export interface WrittenRows {
-  readonly kind: "statement";
-  readonly select: Part;
-  readonly columns: readonly string[];
-}
+/** The time of a row, in the finest grain that its measure has. */
+export const TIME = "time";
+/** A period of the time spine. */
+export const PERIOD = "period";
+/** What is aggregated, and the result. */
+export const VALUE = "value";
+
+/** The column of a group in every step: a name that no other column has. */
+export const groupName = ({ key }: Pick<AskedGroup, "key">): string => `group ${key}`;
+
+/** Columns as they are. */
+export const kept = (names: readonly string[]): Named<ColumnValue> => names.map((name) => [name, name]);
 
 export function valueAt(value: ColumnValue, columns: ReadColumns): Part {
   return typeof value === "string" ? columns.value(value) : value(columns);

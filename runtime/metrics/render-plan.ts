@@ -3,37 +3,52 @@ import { constant, EMPTY, join, sql } from "../core/warehouse/sql.js";
 import type { AggregateDialect, Part } from "../core/warehouse/aggregate-dialect.js";
 import {
   type AggregateRows,
+  type CombineGroups,
   type ComputeColumns,
   type FilterRows,
-  type JoinRelations,
+  type JoinRows,
   type LimitRows,
-  type ReadColumns,
   type PlanStep,
-  valueAt,
+  type ReadColumns,
+  type ReadRelation,
+  type RepeatRows,
+  type UnionRows,
+  type WindowColumns,
 } from "./plan.js";
 
 interface SelectedColumn {
   readonly value: Part;
   /** Its name, where it is a column of `s` as it is. */
   readonly column: string | null;
+  /** It costs time wherever it is written. */
+  readonly isComputed: boolean;
 }
+
+type Columns = ReadonlyMap<string, SelectedColumn>;
 
 /** A `SELECT` that further steps may still change. */
 interface OpenSelect {
-  readonly columns: ReadonlyMap<string, SelectedColumn>;
+  readonly columns: Columns;
   readonly from: Part;
   readonly conditions: readonly Part[];
   /** Null: its rows are not aggregated. */
   readonly groups: readonly Part[] | null;
+  readonly hasWindow: boolean;
   readonly end: Part;
   /** What further steps read has the names of columns of `s`: nothing else is written by such a name. */
   readonly names: ReadonlySet<string>;
 }
 
+type Change = (select: OpenSelect, read: ReadColumns) => OpenSelect;
+
 /** The statement of a plan. Steps share a `SELECT` where one can do the work of several: each further one costs the database time. */
 export function renderPlan(step: PlanStep, dialect: AggregateDialect): Part {
   return new PlanRenderer(dialect).statement(step);
 }
+
+/** The table of a select; of a join its first. */
+const OWN: Part = sql`s`;
+const ROW: Part = sql`f`;
 
 class PlanRenderer {
   readonly #dialect: AggregateDialect;
@@ -43,139 +58,175 @@ class PlanRenderer {
   }
 
   statement(step: PlanStep): Part {
-    return step.kind === "statement" ? step.select : this.#written(this.#open(step));
+    return this.#written(this.#open(step));
   }
 
   #open(step: PlanStep): OpenSelect {
     switch (step.kind) {
-      case "read": {
-        const columns = new Map(step.columns);
-        const own = [...columns.values()].flatMap(({ column }) => column ?? []);
-        return {
-          columns,
-          from: sql`${step.relation} AS s`,
-          conditions: step.conditions,
-          groups: null,
-          end: step.proof,
-          names: new Set([...own, ...step.names]),
-        };
-      }
+      case "read":
+        return readRelation(step);
       case "join":
         return this.#joined(step);
       case "filter":
         return this.#filtered(step);
       case "compute":
-        return this.#computed(step);
+        return this.#withOthers(step);
+      case "window":
+        return this.#withWindows(step);
       case "aggregate":
         return this.#aggregated(step);
-      case "combine": {
-        const [only, ...others] = step.sources;
-        if (only !== undefined && others.length === 0) return this.#open(only.rows);
-        const sources = step.sources.map(({ rows, columns }) => ({ select: this.statement(rows), columns }));
-        const names = [
-          ...step.groups.map((_, i) => `g${String(i)}`),
-          ...step.sources.flatMap(({ columns }) => columns),
-        ];
-        return this.#reading(this.#dialect.combined(sources, step.groups), names);
-      }
+      case "union":
+        return this.#united(step);
+      case "repeat":
+        return this.#repeated(step);
+      case "combine":
+        return this.#combined(step);
       case "limit":
         return this.#limited(step);
-      case "statement":
-        return this.#reading(sql`(${step.select})`, step.columns);
     }
   }
 
   /** Reads a table as `s`. */
   #reading(table: Part, names: Iterable<string>): OpenSelect {
-    const columns = new Map(
-      [...names].map((name) => [
-        name,
-        { column: name, value: sql<Selection>`s.${this.#dialect.identifier(name)}` },
-      ]),
-    );
-    return {
-      columns,
-      from: sql`${table} AS s`,
-      conditions: [],
-      groups: null,
-      end: EMPTY,
-      names: new Set(columns.keys()),
-    };
+    const columns = this.#columnsOf(OWN, names);
+    return { ...selectOf(columns, sql`${table} AS s`), names: new Set(columns.keys()) };
+  }
+
+  #columnsOf(table: Part, names: Iterable<string>): Columns {
+    const column = (name: string): SelectedColumn => ({
+      value: sql`${table}.${this.#dialect.identifier(name)}`,
+      column: table === OWN ? name : null,
+      isComputed: false,
+    });
+    return new Map([...names].map((name) => [name, column(name)]));
   }
 
   #nested(select: OpenSelect): OpenSelect {
     return this.#reading(sql`(${this.#written(select)})`, select.columns.keys());
   }
 
-  #joined({ fact, tables, columns }: JoinRelations): OpenSelect {
-    return {
-      columns: new Map(columns.map(([name, value]) => [name, { value, column: null }])),
-      from: sql`(${this.statement(fact)}) AS f${join(tables, " ")}`,
-      conditions: [],
-      groups: null,
-      end: EMPTY,
-      names: new Set(),
-    };
+  /** Changes a select, where that writes each computed column at most so often; else one around it. */
+  #changed(select: OpenSelect, mostWritten: number, change: Change): OpenSelect {
+    const written = new Map<string, number>();
+    const changed = change(
+      select,
+      readColumns(select.columns, (name, { isComputed }) => {
+        if (isComputed) written.set(name, (written.get(name) ?? 0) + 1);
+      }),
+    );
+    if (isClear(changed) && [...written.values()].every((times) => times <= mostWritten)) return changed;
+    const nested = this.#nested(select);
+    return change(nested, readColumns(nested.columns));
   }
+
+  #joined({ rows, others }: JoinRows): OpenSelect {
+    const row = this.#open(rows);
+    const own = this.#columnsOf(ROW, row.columns.keys());
+    const columns = new Map(own);
+    const tables = others.map(({ rows: other, on, unmatched }, i) => {
+      const open = this.#open(other);
+      const select = unmatched === "null" ? this.#changed(open, Infinity, this.#withNulls) : open;
+      const table = this.#dialect.identifier(`j${String(i)}`);
+      const found = this.#columnsOf(table, select.columns.keys());
+      for (const [name, column] of found) if (!columns.has(name)) columns.set(name, column);
+      const kind = unmatched === "removed" ? EMPTY : sql`LEFT `;
+      return sql<Selection>`${kind}JOIN (${this.#written(select)}) AS ${table} ON ${on(readColumns(own), readColumns(found))}`;
+    });
+    return selectOf(columns, sql`(${this.#written(row)}) AS ${ROW} ${join(tables, " ")}`);
+  }
+
+  /** What a join makes null where no row matches. */
+  readonly #withNulls: Change = (select) => {
+    const shown = (column: SelectedColumn): SelectedColumn => {
+      const value = this.#dialect.joinedValue(column.value);
+      return value === column.value ? column : computed(value);
+    };
+    return {
+      ...select,
+      columns: new Map([...select.columns].map(([name, column]) => [name, shown(column)])),
+    };
+  };
 
   #filtered({ rows, conditions, compared }: FilterRows): OpenSelect {
     const open = this.#open(rows);
     if (conditions.length === 0) return open;
-    const hasNames = compared.every((name) => open.columns.get(name)?.column != null);
-    const select =
-      isPlain(open) && isClear(open) && open.groups === null && hasNames ? open : this.#nested(open);
-    const read = columnsOf(select);
-    return { ...select, conditions: [...select.conditions, ...conditions.map((each) => each(read))] };
+    const isNamed = compared.every((name) => open.columns.get(name)?.column != null);
+    const select = isOfRows(open) && isNamed && isClear(open) ? open : this.#nested(open);
+    return this.#changed(select, 0, (of, read) => ({
+      ...of,
+      conditions: [...of.conditions, ...conditions.map((each) => each(read))],
+    }));
   }
 
-  #computed({ rows, columns }: ComputeColumns): OpenSelect {
+  #withOthers({ rows, columns }: ComputeColumns): OpenSelect {
     const open = this.#open(rows);
-    const isRenaming = columns.every(([, value]) => typeof value === "string");
-    const change = (select: OpenSelect): OpenSelect => {
-      const read = columnsOf(select);
-      return {
-        ...select,
-        columns: new Map(
-          columns.map(([name, value]) => {
-            const known = typeof value === "string" ? select.columns.get(value) : undefined;
-            return [name, known ?? { value: valueAt(value, read), column: null }];
-          }),
-        ),
-      };
-    };
-    if (open.groups === null ? isPlain(open) : isRenaming) {
-      const changed = change(open);
-      if (isClear(changed)) return changed;
-    }
-    return change(this.#nested(open));
+    return this.#changed(open, isOfRows(open) ? 0 : 1, (select, read) => ({
+      ...select,
+      columns: new Map(
+        columns.map(([name, value]) => [
+          name,
+          typeof value === "string" ? columnAt(select.columns, value, read) : computed(value(read)),
+        ]),
+      ),
+    }));
+  }
+
+  #withWindows({ rows, columns }: WindowColumns): OpenSelect {
+    const open = this.#open(rows);
+    return this.#changed(open.groups === null ? open : this.#nested(open), 0, (select, read) => ({
+      ...select,
+      columns: new Map([
+        ...select.columns,
+        ...columns.map(([name, value]) => [name, computed(value(read))] as const),
+      ]),
+      hasWindow: true,
+    }));
   }
 
   #aggregated({ rows, groups, totals }: AggregateRows): OpenSelect {
     const open = this.#open(rows);
-    const change = (select: OpenSelect): OpenSelect => {
-      const read = columnsOf(select);
-      const keys = groups.map(
-        (name) => [name, select.columns.get(name) ?? { value: read.value(name), column: null }] as const,
-      );
+    return this.#changed(isOfRows(open) ? open : this.#nested(open), Infinity, (select, read) => {
+      const keys = groups.map((name) => [name, columnAt(select.columns, name, read)] as const);
       return {
         ...select,
-        columns: new Map([
-          ...keys,
-          ...totals.map(([name, total]) => [name, { value: total(read), column: null }] as const),
-        ]),
+        columns: new Map([...keys, ...totals.map(([name, total]) => [name, computed(total(read))] as const)]),
         groups: keys.map(([, { value }]) => value),
       };
+    });
+  }
+
+  #united({ parts }: UnionRows): OpenSelect {
+    const selects = parts.map((part) => this.#open(part));
+    const all = join(
+      selects.map((select) => this.#written(select)),
+      " UNION ALL ",
+    );
+    return this.#reading(sql`(${all})`, selects[0]?.columns.keys() ?? []);
+  }
+
+  #repeated({ rows, number, from, below }: RepeatRows): OpenSelect {
+    const select = this.#nested(this.#open(rows));
+    const read = readColumns(select.columns);
+    const { identifier, eachNumber } = this.#dialect;
+    const value = identifier(number);
+    return {
+      ...select,
+      columns: new Map([...select.columns, [number, { value, column: null, isComputed: false }]]),
+      from: eachNumber(select.from, from(read), below(read), value),
     };
-    if (open.groups === null) {
-      const changed = change(open);
-      if (isClear(changed)) return changed;
-    }
-    return change(this.#nested(open));
+  }
+
+  #combined({ sources, groups }: CombineGroups): OpenSelect {
+    const [only, ...others] = sources;
+    if (only !== undefined && others.length === 0) return this.#open(only.rows);
+    const selects = sources.map(({ rows, columns }) => ({ select: this.statement(rows), columns }));
+    const names = [...groups.map(({ name }) => name), ...sources.flatMap(({ columns }) => columns)];
+    return this.#reading(this.#dialect.combined(selects, groups), names);
   }
 
   #limited({ rows, order, limit }: LimitRows): OpenSelect {
     const select = this.#nested(this.#open(rows));
-    const read = columnsOf(select);
+    const read = readColumns(select.columns);
     const keys = order.map(
       ([name, direction]) =>
         sql<Selection>`${read.value(name)}${direction === "DESC" ? sql` DESC NULLS FIRST` : sql` ASC NULLS LAST`}`,
@@ -193,20 +244,43 @@ class PlanRenderer {
   }
 }
 
-/** Whether all columns are those of `s`: an expression of the project is evaluated once for a row. */
-function isPlain({ columns }: OpenSelect): boolean {
-  return [...columns.values()].every(({ column }) => column !== null);
+function selectOf(columns: Columns, from: Part): OpenSelect {
+  return { columns, from, conditions: [], groups: null, hasWindow: false, end: EMPTY, names: new Set() };
 }
+
+function readRelation({ relation, columns, conditions, proof, names }: ReadRelation): OpenSelect {
+  const read = columns.map(
+    ([name, { column, value }]) => [name, { column, value, isComputed: column === null }] as const,
+  );
+  const own = columns.flatMap(([, { column }]) => column ?? []);
+  return {
+    ...selectOf(new Map(read), sql`${relation} AS s`),
+    conditions,
+    end: proof,
+    names: new Set([...own, ...names]),
+  };
+}
+
+const computed = (value: Part): SelectedColumn => ({ value, column: null, isComputed: true });
+
+/** Whether its rows are those of its table, neither grouped nor beside others. */
+const isOfRows = ({ groups, hasWindow }: OpenSelect): boolean => groups === null && !hasWindow;
 
 /** ClickHouse may take the name of a column for that of a computed one, whatever its table is: no other column is named so. */
 function isClear({ columns, names }: OpenSelect): boolean {
   return [...columns].every(([name, { column }]) => column === name || !names.has(name));
 }
 
-function columnsOf({ columns }: OpenSelect): ReadColumns {
+function columnAt(columns: Columns, name: string, read: ReadColumns): SelectedColumn {
+  const value = read.value(name);
+  return { ...(columns.get(name) ?? computed(value)), value };
+}
+
+function readColumns(columns: Columns, onRead?: (name: string, column: SelectedColumn) => void): ReadColumns {
   const column = (name: string): SelectedColumn => {
     const found = columns.get(name);
     if (found === undefined) throw new Error(`A step reads ${name}, which the step before does not have.`);
+    onRead?.(name, found);
     return found;
   };
   return { value: (name) => column(name).value, nameOf: (name) => column(name).column ?? name };

@@ -1,36 +1,16 @@
-import {
-  type AggregateDimension,
-  type AggregateRelation,
-  type Fact,
-  type Grain,
-  type AskedGrouping,
-  METRIC_TIME,
-} from "../core/model/aggregate.js";
+import { type AggregateJoin, type Grain } from "../core/model/aggregate.js";
 import {
   type ColumnCondition,
   columnConditions,
   columnsOf,
   type Condition,
   mapConditions,
-  OWN_ROWS,
-  type Selection,
 } from "../core/model/query.js";
-import { EMPTY, join, projectParts, sql, type Sql } from "../core/warehouse/sql.js";
+import { join } from "../core/warehouse/sql.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
-import type { AggregateDialect } from "../core/warehouse/aggregate-dialect.js";
-import type { ColumnExpression, Named, ReadRelation, PlanStep } from "./plan.js";
-import { renderPlan } from "./render-plan.js";
-
-/** What a statement of groups is made from. */
-export interface GroupsBuild {
-  readonly grouping: AskedGrouping;
-  readonly conditions: readonly Condition[];
-  /** The values of each relation, by its name, with their types in the database. */
-  readonly types: ReadonlyMap<string, ResultColumns>;
-  readonly dialect: AggregateDialect;
-  /** Conditions on the time of a metric do not hold: its result is asked in other periods, which they restrict. */
-  readonly ignoresTime?: true;
-}
+import { dimensionOf, type GroupsBuild, named } from "./groups-build.js";
+import { type JoinedRows, kept, type Named, type ColumnExpression, type PlanStep } from "./plan.js";
+import { readRelation } from "./read-relation.js";
 
 /** Rows of a fact, joined: a column per dimension and per value. */
 export interface RowSet {
@@ -49,94 +29,6 @@ export interface RowColumn {
   readonly column: ResultColumn;
 }
 
-export function named<T extends { readonly name: string }>(list: readonly T[], name: string): T {
-  const found = list.find((each) => each.name === name);
-  if (found === undefined) throw new Error(`An aggregate names ${name}, which it does not have.`);
-  return found;
-}
-
-/** A relation with some of its values. */
-export function relationRows(build: GroupsBuild, name: string, values: readonly string[]): Sql<Selection> {
-  const rows = readRelation(
-    build,
-    name,
-    [...new Set(values)].map((value) => [value, value]),
-  );
-  return sql`(${renderPlan(rows, build.dialect)})`;
-}
-
-/** Reads values of a relation: only the rows of the caller's organization where it has others too. */
-function readRelation(
-  { grouping, conditions, types, dialect }: GroupsBuild,
-  name: string,
-  values: Named<string>,
-): ReadRelation {
-  const relation = named(grouping.aggregate.relations, name);
-  const position =
-    relation.rows === undefined ? -1 : conditions.findIndex((condition) => condition.name === OWN_ROWS);
-  const own = conditions[position];
-  const known = types.get(name) ?? [];
-  const proof =
-    dialect.typeProof?.(
-      known.map((column) => ({ value: valueOf(relation, column.name, dialect), column })),
-    ) ?? EMPTY;
-  const read: ReadRelation = {
-    kind: "read",
-    relation: dialect.identifier(...relation.relation),
-    columns: values.map(([shown, value]) => [
-      shown,
-      { column: columnOf(relation, value), value: valueOf(relation, value, dialect) },
-    ]),
-    conditions: [],
-    proof,
-    names: known.flatMap((column) => columnOf(relation, column.name) ?? []),
-  };
-  if (own === undefined || relation.rows === undefined) return read;
-  const { column } = relation.rows;
-  const owner = { ...named(known, ownerValue(relation)), name: column };
-  const condition = dialect.where({ ...own, column } as Condition, position, [owner]);
-  return { ...read, conditions: [condition], names: [...read.names, column] };
-}
-
-/** The column that a value is; null for an expression of the project. */
-function columnOf(relation: AggregateRelation, name: string): string | null {
-  const value = named(relation.values, name);
-  return "column" in value ? value.column : null;
-}
-
-/** The value that is the column of the caller's organization. */
-function ownerValue({ values, rows }: AggregateRelation): string {
-  return (
-    values.find((value) => "column" in value && value.column === rows?.column)?.name ?? rows?.column ?? ""
-  );
-}
-
-/** A value of a relation that is read as `s`. */
-export function valueOf(relation: AggregateRelation, name: string, { identifier }: AggregateDialect): Sql {
-  const value = named(relation.values, name);
-  return "column" in value ? sql`s.${identifier(value.column)}` : projectParts([value.sql]);
-}
-
-/** `1` where a statement needs rows without a column. */
-export function selected(list: readonly Sql<Selection>[]): Sql<Selection> {
-  return list.length === 0 ? sql`1` : join(list, ", ");
-}
-
-function factOf({ grouping }: GroupsBuild, name: string): Fact {
-  const found = grouping.aggregate.facts.find(({ relation }) => relation === name);
-  if (found === undefined) throw new Error(`An aggregate has no fact ${name}.`);
-  return found;
-}
-
-/** The dimension that a name means for a fact whose `metric_time` is `time`. */
-export function dimensionOf(
-  { grouping }: GroupsBuild,
-  name: string,
-  time: string | undefined,
-): AggregateDimension {
-  return named(grouping.aggregate.dimensions, name === METRIC_TIME ? (time ?? name) : name);
-}
-
 interface Wanted {
   readonly fact: string;
   readonly time?: string | undefined;
@@ -145,75 +37,93 @@ interface Wanted {
   readonly values: readonly string[];
 }
 
+/** Where the rows of a fact have a dimension. */
+interface PlacedDimension {
+  readonly column: ResultColumn;
+  readonly value: string;
+  readonly join?: AggregateJoin | undefined;
+}
+
 /** The rows of a fact with what is wanted of them. */
-export function rowSet(build: GroupsBuild, { fact, time, dimensions, values }: Wanted): RowSet {
-  const { dialect, types, grouping } = build;
-  const { identifier } = dialect;
-  const { joins } = factOf(build, fact);
-  const own = new Set(values);
-  const plain: [name: string, value: string][] = [];
-  const joined = new Map<number, Set<string>>();
-  const list: [name: string, value: Sql<Selection>][] = [];
-  const columns = [...new Set(dimensions)].map((name): ResultColumn => {
-    const place = dimensionOf(build, name, time).places.find((each) => each.fact === fact);
-    if (place === undefined) throw new Error(`${fact} has no dimension ${name}.`);
-    const join = place.join === undefined ? undefined : joins[place.join];
-    const column = { ...named(types.get(join?.to ?? fact) ?? [], place.value), name };
-    if (join === undefined || place.join === undefined) {
-      own.add(place.value);
-      list.push([name, sql`f.${identifier(place.value)}`]);
-      plain.push([name, place.value]);
-      return column;
-    }
-    for (const [key] of join.on) own.add(key);
-    const used = joined.get(place.join) ?? new Set(join.on.map(([, key]) => key));
-    joined.set(place.join, used.add(place.value));
-    list.push([name, sql`${joinAlias(place.join, dialect)}.${identifier(place.value)}`]);
-    return dialect.joined(column);
-  });
+export function rowSet(build: GroupsBuild, wanted: Wanted): RowSet {
+  const { fact, time, values } = wanted;
+  const { types, grouping } = build;
+  const dimensions = [...new Set(wanted.dimensions)];
+  const placed = dimensions.map((name) => placeOf(build, wanted, name));
+  const prefix = unusedPrefix(dimensions);
+  const columns = placed.map(({ column }) => column);
   const periods =
     grouping.aggregate.of === "metrics" ? columns.flatMap((column) => periodOf(build, column, time)) : [];
-  const prefix = unusedPrefix(dimensions);
-  list.push(
-    ...values.map(
-      (name) => [prefix + name, sql<Selection>`f.${identifier(name)}`] as [string, Sql<Selection>],
-    ),
-  );
-  plain.push(...values.map((name) => [prefix + name, name] as [string, string]));
-  const tables = [...joined].map(([position, used]) =>
-    joinOf(build, fact, joins[position], position, [...used]),
-  );
-  const joinedRows: PlanStep =
-    tables.length === 0
-      ? readRelation(build, fact, plain)
-      : {
-          kind: "join",
-          fact: readRelation(
-            build,
-            fact,
-            [...own].map((name) => [name, name]),
-          ),
-          tables,
-          columns: list,
-        };
-  const column = (all: ResultColumns, name: string, shown: string): RowColumn => ({
-    name: shown,
-    column: named(all, name),
-  });
+  const joined = joinedRows(build, wanted, placed, prefix);
+  const shown = [...dimensions, ...values.map((name) => prefix + name)];
   const rows: PlanStep =
     periods.length === 0
-      ? joinedRows
-      : {
-          kind: "compute",
-          rows: joinedRows,
-          columns: [...list.map(([name]) => [name, name] as const), ...periods.map(({ of }) => of)],
-        };
+      ? joined
+      : { kind: "compute", rows: joined, columns: [...kept(shown), ...periods.map(({ of }) => of)] };
   return {
     rows,
-    columns: [...columns, ...periods.map(({ column: period }) => period)],
-    dimension: (name) => ({ ...column(columns, name, name), grain: dimensionOf(build, name, time).grain }),
-    value: (name) => column(types.get(fact) ?? [], name, prefix + name),
+    columns: [...columns, ...periods.map(({ column }) => column)],
+    dimension: (name) => ({
+      name,
+      column: named(columns, name),
+      grain: dimensionOf(build, name, time).grain,
+    }),
+    value: (name) => ({ name: prefix + name, column: named(types.get(fact) ?? [], name) }),
   };
+}
+
+function placeOf(build: GroupsBuild, { fact, time }: Wanted, name: string): PlacedDimension {
+  const place = dimensionOf(build, name, time).places.find((each) => each.fact === fact);
+  if (place === undefined) throw new Error(`${fact} has no dimension ${name}.`);
+  const { value } = place;
+  const of = place.join === undefined ? undefined : joinsOf(build, fact)[place.join];
+  const column = { ...named(build.types.get(of?.to ?? fact) ?? [], value), name };
+  return { value, join: of, column: of === undefined ? column : build.dialect.joined(column) };
+}
+
+function joinsOf({ grouping }: GroupsBuild, fact: string): readonly AggregateJoin[] {
+  const found = grouping.aggregate.facts.find(({ relation }) => relation === fact);
+  if (found === undefined) throw new Error(`An aggregate has no fact ${fact}.`);
+  return found.joins;
+}
+
+function joinedRows(
+  build: GroupsBuild,
+  { fact, values }: Wanted,
+  placed: readonly PlacedDimension[],
+  prefix: string,
+): PlanStep {
+  const { dialect, types } = build;
+  const joins = [...new Set(placed.flatMap((place) => place.join ?? []))];
+  const read = (relation: string, of: AggregateJoin | undefined, keys: readonly string[]): PlanStep =>
+    readRelation(build, relation, [
+      ...placed.flatMap((place): Named<string> =>
+        place.join === of ? [[place.column.name, place.value]] : [],
+      ),
+      ...[...new Set(keys)].map((key) => [prefix + key, key] as const),
+    ]);
+  const keys = joins.flatMap(({ on }) => on.map(([key]) => key));
+  const rows = read(fact, undefined, [...values, ...keys]);
+  const typeOf = (relation: string, name: string): ResultColumn => named(types.get(relation) ?? [], name);
+  const others = joins.map((of): JoinedRows => ({
+    rows: read(
+      of.to,
+      of,
+      of.on.map(([, toKey]) => toKey),
+    ),
+    unmatched: "null",
+    on: (row, other) =>
+      join(
+        of.on.map(([key, toKey]) =>
+          dialect.equals(row.value(prefix + key), other.value(prefix + toKey), [
+            typeOf(fact, key),
+            typeOf(of.to, toKey),
+          ]),
+        ),
+        " AND ",
+      ),
+  }));
+  return others.length === 0 ? rows : { kind: "join", rows, others };
 }
 
 /** Name of the period of a time, with which operators compare: they see what a group shows. */
@@ -271,35 +181,6 @@ function periodCondition(condition: ColumnCondition, columns: ResultColumns): Co
 export function comparedName(name: string, columns: ResultColumns): string {
   const period = periodName(name);
   return columns.some((column) => column.name === period) ? period : name;
-}
-
-const joinAlias = (position: number, { identifier }: AggregateDialect): Sql =>
-  identifier(`j${String(position)}`);
-
-function joinOf(
-  build: GroupsBuild,
-  fact: string,
-  to: Fact["joins"][number] | undefined,
-  position: number,
-  used: readonly string[],
-): Sql<Selection> {
-  if (to === undefined) throw new Error("An aggregate names a join that it does not have.");
-  const { dialect, types } = build;
-  const { identifier } = dialect;
-  const alias = joinAlias(position, dialect);
-  const values = used.map((name) => {
-    const shown = dialect.joinedValue(sql`s.${identifier(name)}`);
-    return sql`${shown} AS ${identifier(name)}`;
-  });
-  const rows = sql`(SELECT ${selected(values)} FROM ${relationRows(build, to.to, used)} AS s)`;
-  const columnOf = (relation: string, name: string): ResultColumn => named(types.get(relation) ?? [], name);
-  const on = to.on.map(([key, toKey]) =>
-    dialect.equals(sql`f.${identifier(key)}`, sql`${alias}.${identifier(toKey)}`, [
-      columnOf(fact, key),
-      columnOf(to.to, toKey),
-    ]),
-  );
-  return sql` LEFT JOIN ${rows} AS ${alias} ON ${join(on, " AND ")}`;
 }
 
 /** No dimension begins with it. */

@@ -1,27 +1,34 @@
 import type { AskedGroup } from "../core/model/aggregate.js";
 import type { Selection } from "../core/model/query.js";
 import { join, sql } from "../core/warehouse/sql.js";
-import type { GroupedSource } from "../core/warehouse/aggregate-dialect.js";
-import { aggregatedLeaves, groupName, leafName, type LeafUse } from "./leaves.js";
-import type { CombineGroups, ColumnExpression, Named, PlanStep, ColumnValue } from "./plan.js";
 import type { ResultColumn } from "../core/warehouse/warehouse.js";
-import type { GroupsBuild } from "./row-set.js";
+import type { GroupsBuild, LeafUse } from "./groups-build.js";
+import { aggregatedLeaves } from "./leaves.js";
+import {
+  type ColumnExpression,
+  type ColumnValue,
+  type CombineGroups,
+  groupName,
+  kept,
+  type Named,
+  type PlanStep,
+  VALUE,
+} from "./plan.js";
 
 /** Sources that are combined to one row per group, and what is computed from it. */
 export class Sources {
   readonly #build: GroupsBuild;
-  readonly #groups: readonly AskedGroup[];
-  /** Bounded by the measures of one statement, as are the others. */
+  /** Leaves over the same rows; or rows with one value for each combination of the groups. Bounded by the measures of one statement. */
+  readonly #sources: (LeafUse[] | PlanStep)[] = [];
+  /** Bounded by the sources, as are the others. */
   readonly #plain = new Map<string, { readonly uses: LeafUse[]; readonly position: number }>();
-  readonly #made: (GroupedSource | null)[] = [];
   /** Sources with a column that says whether they have a row. Bounded. */
   readonly #marked = new Set<number>();
-  /** Bounded by the sources. */
+  /** Bounded. */
   #used = new Set<number>();
 
-  constructor(build: GroupsBuild, groups: readonly AskedGroup[]) {
+  constructor(build: GroupsBuild) {
     this.#build = build;
-    this.#groups = groups;
   }
 
   /** The positions of the sources that are used within a call. */
@@ -37,7 +44,7 @@ export class Sources {
   /** Whether one of these sources has a row for the groups. */
   hasRow(positions: ReadonlySet<number>): ColumnExpression {
     for (const position of positions) this.#marked.add(position);
-    const marks = [...positions].map((position) => columnName(position, "row"));
+    const marks = [...positions].map(markName);
     return ({ value }) =>
       join(
         marks.map((mark) => sql<Selection>`${value(mark)} IS NOT NULL`),
@@ -49,57 +56,60 @@ export class Sources {
   plain(use: LeafUse): string {
     const { fact, time = "" } = use.leaf;
     const key = JSON.stringify([fact, time, use.filters]);
-    const known = this.#plain.get(key) ?? { uses: [], position: this.#made.push(null) - 1 };
+    const uses: LeafUse[] = [];
+    const known = this.#plain.get(key) ?? { uses, position: this.#sources.push(uses) - 1 };
     this.#plain.set(key, known);
     this.#used.add(known.position);
-    return columnName(known.position, leafName(known.uses.push(use) - 1));
+    return valueName(known.position, known.uses.push(use) - 1);
   }
 
-  add(source: GroupedSource): string {
-    const position = this.#made.push(source) - 1;
+  /** The column of rows that have one value for each combination of the groups. */
+  add(rows: PlanStep): string {
+    const position = this.#sources.push(rows) - 1;
     this.#used.add(position);
-    return columnName(position, source.columns[0] ?? "");
+    return valueName(position, 0);
   }
 
   /** All sources, combined. */
-  combined(): PlanStep {
-    const plain = new Map([...this.#plain.values()].map((each) => [each.position, each.uses]));
-    const sources = this.#made.map((made, i) => {
-      const uses = plain.get(i) ?? [];
-      const columns = made?.columns ?? uses.map((_, k) => leafName(k));
-      const rows =
-        made === null ? aggregatedLeaves(this.#build, uses, this.#groups) : statementOf(made, this.#groups);
-      return this.#renamed(rows, columns, i);
-    });
+  combined(): CombineGroups {
     return {
       kind: "combine",
-      sources,
-      groups: this.#groups.map((group) => groupType(this.#build, group)),
+      sources: this.#sources.map((source, i) => this.#named(source, i)),
+      groups: this.#build.grouping.groups.map((group) => groupColumn(this.#build, group)),
     };
   }
 
-  #renamed(rows: PlanStep, columns: readonly string[], position: number): CombineGroups["sources"][number] {
-    const values: Named<ColumnValue> = [
-      ...columns.map((name) => [columnName(position, name), name] as const),
-      ...(this.#marked.has(position) ? [[columnName(position, "row"), () => sql`1`] as const] : []),
+  /** A source with columns that no other has. */
+  #named(source: readonly LeafUse[] | PlanStep, position: number): CombineGroups["sources"][number] {
+    const isStep = "kind" in source;
+    const names = isStep ? [valueName(position, 0)] : source.map((_, k) => valueName(position, k));
+    const rows = isStep
+      ? source
+      : aggregatedLeaves(
+          this.#build,
+          source.map((use, k) => ({ ...use, total: valueName(position, k) })),
+        );
+    const columns: Named<ColumnValue> = [
+      ...names.map((name) => [name, isStep ? VALUE : name] as const),
+      ...(this.#marked.has(position) ? [[markName(position), () => sql`1`] as const] : []),
     ];
-    const groups = this.#groups.map((_, i): [string, ColumnValue] => [groupName(i), groupName(i)]);
+    const groups = kept(this.#build.grouping.groups.map(groupName));
     return {
-      rows: { kind: "compute", rows, columns: [...groups, ...values] },
-      columns: values.map(([name]) => name),
+      rows: { kind: "compute", rows, columns: [...groups, ...columns] },
+      columns: columns.map(([name]) => name),
     };
   }
 }
 
-function statementOf({ select, columns }: GroupedSource, groups: readonly AskedGroup[]): PlanStep {
-  return { kind: "statement", select, columns: [...groups.map((_, i) => groupName(i)), ...columns] };
-}
+const valueName = (position: number, k: number): string => `value ${String(position)} ${String(k)}`;
+const markName = (position: number): string => `row of ${String(position)}`;
 
 /** The column of a group. Where facts have it in several types, one without operators of its own. */
-function groupType({ dialect, types, grouping }: GroupsBuild, { name, grain }: AskedGroup): ResultColumn {
-  if (grain !== undefined) return dialect.periodColumn(grain);
+function groupColumn({ dialect, types, grouping }: GroupsBuild, group: AskedGroup): ResultColumn {
+  const name = groupName(group);
+  if (group.grain !== undefined) return { ...dialect.periodColumn(group.grain), name };
   const { dimensions, facts } = grouping.aggregate;
-  const places = dimensions.find((each) => each.name === name)?.places ?? [];
+  const places = dimensions.find((each) => each.name === group.name)?.places ?? [];
   const columns = places.flatMap(({ fact, join: position, value }) => {
     const joins = facts.find(({ relation }) => relation === fact)?.joins ?? [];
     const relation = position === undefined ? fact : (joins[position]?.to ?? "");
@@ -109,7 +119,5 @@ function groupType({ dialect, types, grouping }: GroupsBuild, { name, grain }: A
   const isShared = columns.every(
     ({ type, typeSchema }) => type === first?.type && typeSchema === first.typeSchema,
   );
-  return isShared && first !== undefined ? first : { name, type: "text" };
+  return isShared && first !== undefined ? { ...first, name } : { name, type: "text" };
 }
-
-const columnName = (position: number, name: string): string => `s${String(position)}${name}`;

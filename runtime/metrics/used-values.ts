@@ -7,7 +7,7 @@ import {
   needsSpine,
 } from "../core/model/aggregate.js";
 import { columnsOf, type Condition, OWN_ROWS } from "../core/model/query.js";
-import { dimensionsIn } from "./leaves.js";
+import { dimensionsIn } from "./row-filters.js";
 
 /** The values of each relation that a grouping may read: one that it does not read need not exist. */
 export function usedValues(

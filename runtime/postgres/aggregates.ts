@@ -34,8 +34,8 @@ export const POSTGRES_AGGREGATES: AggregateDialect = {
   equals: (left, right, columns) => compared(left, "=", right, sharedType(columns)),
   functionName: (name) => identifier("pg_catalog", name),
   windowFrame,
-  eachNumber: (table, from, below) =>
-    sql`${table} CROSS JOIN LATERAL pg_catalog.generate_series(${from}, ${infix(below, "-", sql`1`)}) AS n`,
+  eachNumber: (table, from, below, number) =>
+    sql`${table} CROSS JOIN LATERAL pg_catalog.generate_series(${from}, ${infix(below, "-", sql`1`)}) AS ${number}`,
   atEnd: (end, value, order) =>
     end === "first"
       ? sql`(pg_catalog.array_agg(${value} ORDER BY ${order}))[1]`
@@ -154,14 +154,14 @@ function combined(sources: readonly GroupedSource[], groups: ResultColumns): Par
     return sql`(SELECT ${join(list, ", ")} FROM ${join([first, ...others.map((other) => sql<Selection>`CROSS JOIN ${other}`)], " ")})`;
   }
   const joined = others.map((other, i) => {
-    const on = groups.map((column, k) =>
-      compared<Selection>(key(i + 1, k), "=", sql`${table(i + 1)}.${group(k)}`, column),
+    const on = groups.map((column) =>
+      compared<Selection>(key(i + 1, column), "=", sql`${table(i + 1)}.${identifier(column.name)}`, column),
     );
     return sql<Selection>`FULL JOIN ${other} ON ${join(on, " AND ")}`;
   });
-  const keys = groups.map((_, k) => key(sources.length, k));
+  const keys = groups.map((column) => key(sources.length, column));
   const list = [
-    ...keys.map((value, k) => sql`${value} AS ${group(k)}`),
+    ...keys.map((value, k) => sql`${value} AS ${identifier(groups[k]?.name ?? "")}`),
     ...columns.map(
       ({ i, name }) => sql`pg_catalog.max(${table(i)}.${identifier(name)}) AS ${identifier(name)}`,
     ),
@@ -170,10 +170,9 @@ function combined(sources: readonly GroupedSource[], groups: ResultColumns): Par
 }
 
 const table = (i: number): Sql => identifier(`u${String(i)}`);
-const group = (k: number): Sql => identifier(`g${String(k)}`);
 
 /** A group of the first tables. */
-function key(tables: number, k: number): Sql {
-  const columns = Array.from({ length: tables }, (_, i) => sql`${table(i)}.${group(k)}`);
+function key(tables: number, { name }: ResultColumn): Sql {
+  const columns = Array.from({ length: tables }, (_, i) => sql`${table(i)}.${identifier(name)}`);
   return tables === 1 ? join(columns, ", ") : sql`coalesce(${join(columns, ", ")})`;
 }

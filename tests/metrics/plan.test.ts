@@ -78,8 +78,8 @@ describe("a plan of groups", () => {
 
   it("gives nothing the name of another column that the same SELECT reads", () => {
     expect(statementOf({ groups: [region], name: "amount" }, "clickhouse")).toBe(
-      `SELECT s."g0" AS "region", s."s0a0" AS "amount" FROM (` +
-        `SELECT s."region" AS "g0", sumOrNull(s."amount") AS "s0a0" FROM "shop"."payments" AS s GROUP BY s."region") AS s`,
+      `SELECT s."group region" AS "region", s."value 0 0" AS "amount" FROM (` +
+        `SELECT s."region" AS "group region", sumOrNull(s."amount") AS "value 0 0" FROM "shop"."payments" AS s GROUP BY s."region") AS s`,
     );
   });
 

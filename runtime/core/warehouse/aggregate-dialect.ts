@@ -7,7 +7,7 @@ import type { ResultColumn, ResultColumns } from "./warehouse.js";
 /** A part of a statement of groups. */
 export type Part = Sql<Selection>;
 
-/** Selects with the same groups, `g0`, `g1`, …, and columns of their own. */
+/** A select with groups, and columns of its own. */
 export interface GroupedSource {
   readonly select: Part;
   /** Names of its columns besides the groups. */
@@ -64,8 +64,8 @@ export interface AggregateDialect {
   readonly ofTotals: (leaf: Leaf, total: Part, column: ResultColumn | null, over: Part) => Part | null;
   /** Order and frame of the rows whose time of a grain is in the window that ends with the current row's; null where the engine has none. */
   readonly windowFrame: (time: Part, window: Period, grain: Grain) => Part | null;
-  /** What `FROM` reads: each row of a table once for every integer `n` from one of its values on, below another. */
-  readonly eachNumber: (table: Part, from: Part, below: Part) => Part;
+  /** What `FROM` reads: each row of a table once for every integer, `number`, from one of its values on, below another. */
+  readonly eachNumber: (table: Part, from: Part, below: Part, number: Sql) => Part;
   /** A whole number in the type of a count. */
   readonly asCount: (value: Part) => Part;
   /** The value of the first or the last row by `order`, nulls included. */

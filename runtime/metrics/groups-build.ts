@@ -1,0 +1,83 @@
+import {
+  type AggregateDimension,
+  type AskedGroup,
+  type AskedGrouping,
+  compareGrains,
+  type FixedFilter,
+  type Grain,
+  type Leaf,
+  METRIC_TIME,
+} from "../core/model/aggregate.js";
+import type { Condition } from "../core/model/query.js";
+import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
+import type { AggregateDialect } from "../core/warehouse/aggregate-dialect.js";
+
+/** What a statement of groups is made from. */
+export interface GroupsBuild {
+  readonly grouping: AskedGrouping;
+  readonly conditions: readonly Condition[];
+  /** The values of each relation, by its name, with their types in the database. */
+  readonly types: ReadonlyMap<string, ResultColumns>;
+  readonly dialect: AggregateDialect;
+  /** Conditions on the time of a metric do not hold: its result is asked in other periods, which they restrict. */
+  readonly ignoresTime?: true;
+}
+
+/** A leaf within its metric: with the filters of all metrics around it. */
+export interface LeafUse {
+  readonly leaf: Leaf;
+  readonly filters: readonly FixedFilter[];
+  /** Name of the measure whose own conditions restrict it. */
+  readonly measure: string;
+}
+
+export function named<T extends { readonly name: string }>(list: readonly T[], name: string): T {
+  const found = list.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`An aggregate names ${name}, which it does not have.`);
+  return found;
+}
+
+/** The dimension that a name means for a fact whose `metric_time` is `time`. */
+export function dimensionOf(
+  { grouping }: GroupsBuild,
+  name: string,
+  time: string | undefined,
+): AggregateDimension {
+  return named(grouping.aggregate.dimensions, name === METRIC_TIME ? (time ?? name) : name);
+}
+
+/** Whether a dimension is the time of a leaf. */
+export function isTimeOf({ time }: Leaf, name: string): boolean {
+  return time !== undefined && (name === METRIC_TIME || name === time);
+}
+
+/** The finest grain of a leaf's time. */
+export function timeGrainOf(build: GroupsBuild, { time }: Leaf): Grain {
+  return (time === undefined ? undefined : dimensionOf(build, time, time).grain) ?? "day";
+}
+
+export interface TimeGroup extends AskedGroup {
+  readonly grain: Grain;
+}
+
+/** The groups that are the time of a leaf, the finest first. */
+export function timeGroups(build: GroupsBuild, leaf: Leaf): readonly TimeGroup[] {
+  const base = timeGrainOf(build, leaf);
+  return build.grouping.groups
+    .flatMap((group) => (isTimeOf(leaf, group.name) ? [{ ...group, grain: group.grain ?? base }] : []))
+    .toSorted((a, b) => compareGrains(a.grain, b.grain));
+}
+
+/** The groups that are not. */
+export function otherGroups({ grouping }: GroupsBuild, leaf: Leaf): readonly AskedGroup[] {
+  return grouping.groups.filter(({ name }) => !isTimeOf(leaf, name));
+}
+
+/** The same with other groups. */
+export function withGroups(build: GroupsBuild, groups: readonly AskedGroup[]): GroupsBuild {
+  return { ...build, grouping: { ...build.grouping, groups } };
+}
+
+export function valueColumn({ types }: GroupsBuild, { fact, value }: Leaf): ResultColumn | null {
+  return value === undefined ? null : named(types.get(fact) ?? [], value);
+}

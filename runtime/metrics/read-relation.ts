@@ -1,0 +1,58 @@
+import type { AggregateRelation } from "../core/model/aggregate.js";
+import { type Condition, OWN_ROWS } from "../core/model/query.js";
+import { EMPTY, projectParts, sql, type Sql } from "../core/warehouse/sql.js";
+import type { AggregateDialect } from "../core/warehouse/aggregate-dialect.js";
+import { type GroupsBuild, named } from "./groups-build.js";
+import type { Named, ReadRelation } from "./plan.js";
+
+/** Reads values of a relation: only the rows of the caller's organization where it has others too. */
+export function readRelation(
+  { grouping, conditions, types, dialect }: GroupsBuild,
+  name: string,
+  values: Named<string>,
+): ReadRelation {
+  const relation = named(grouping.aggregate.relations, name);
+  const position =
+    relation.rows === undefined ? -1 : conditions.findIndex((condition) => condition.name === OWN_ROWS);
+  const own = conditions[position];
+  const known = types.get(name) ?? [];
+  const proof =
+    dialect.typeProof?.(
+      known.map((column) => ({ value: valueOf(relation, column.name, dialect), column })),
+    ) ?? EMPTY;
+  const read: ReadRelation = {
+    kind: "read",
+    relation: dialect.identifier(...relation.relation),
+    columns: values.map(([shown, value]) => [
+      shown,
+      { column: columnOf(relation, value), value: valueOf(relation, value, dialect) },
+    ]),
+    conditions: [],
+    proof,
+    names: known.flatMap((column) => columnOf(relation, column.name) ?? []),
+  };
+  if (own === undefined || relation.rows === undefined) return read;
+  const { column } = relation.rows;
+  const owner = { ...named(known, ownerValue(relation)), name: column };
+  const condition = dialect.where({ ...own, column } as Condition, position, [owner]);
+  return { ...read, conditions: [condition], names: [...read.names, column] };
+}
+
+/** The column that a value is; null for an expression of the project. */
+function columnOf(relation: AggregateRelation, name: string): string | null {
+  const value = named(relation.values, name);
+  return "column" in value ? value.column : null;
+}
+
+/** The value that is the column of the caller's organization. */
+function ownerValue({ values, rows }: AggregateRelation): string {
+  return (
+    values.find((value) => "column" in value && value.column === rows?.column)?.name ?? rows?.column ?? ""
+  );
+}
+
+/** A value of a relation that is read as `s`. */
+export function valueOf(relation: AggregateRelation, name: string, { identifier }: AggregateDialect): Sql {
+  const value = named(relation.values, name);
+  return "column" in value ? sql`s.${identifier(value.column)}` : projectParts([value.sql]);
+}
