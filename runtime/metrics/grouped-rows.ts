@@ -11,11 +11,10 @@ import type { Part } from "../core/warehouse/aggregate-dialect.js";
 import { cumulativeLeaf } from "./cumulative.js";
 import { type GroupsBuild, type LeafUse, timeGroups } from "./groups-build.js";
 import { aggregatedLeaves, nonAdditiveLeaf } from "./leaves.js";
-import { type Offset, offsetResult, offsetRows } from "./offsets.js";
-import { filledValue, onSpine } from "./on-spine.js";
 import {
   type ColumnExpression,
   type ColumnValue,
+  compute,
   groupName,
   kept,
   type PlanStep,
@@ -23,9 +22,8 @@ import {
   valueAt,
 } from "./plan.js";
 import { renderPlan } from "./render-plan.js";
-import { filtersOf, splitByTime } from "./row-filters.js";
 import { Sources } from "./sources.js";
-import { periodsOf } from "./time-spine.js";
+import { filledValue, type Offset, offsetResult, offsetRows, onSpine } from "./spine-joins.js";
 
 /** The statement of a grouping: a column per group, by its key, and per measure. */
 export function groupedRows(build: GroupsBuild): Part {
@@ -36,14 +34,11 @@ function planOf(build: GroupsBuild): PlanStep {
   const { groups, measures, aggregate } = build.grouping;
   const metrics = measures.map(({ name, metric }) => ({ name, metric, filters: [], measure: name }));
   const { rows: all, values } = metricValues(build, metrics);
-  const rows: PlanStep = {
-    kind: "compute",
-    rows: all,
-    columns: [
-      ...groups.map((group): [string, ColumnValue] => [group.key, groupName(group)]),
-      ...values.map((value, i): [string, ColumnValue] => [measures[i]?.name ?? "", value]),
-    ],
-  };
+  const rows = compute(
+    all,
+    ...groups.map((group) => [group.key, groupName(group)] as const),
+    ...values.map((value, i) => [measures[i]?.name ?? "", value] as const),
+  );
   const { saved } = aggregate;
   if (saved?.limit === undefined) return rows;
   const order = [...saved.sort, ...groups.map(({ key }) => [key, "ASC"] as const)];
@@ -84,7 +79,7 @@ function leafValue(build: GroupsBuild, sources: Sources, use: LeafUse, offset: O
     source === null ? sources.plain(use) : sources.add(source),
   );
   if (leaf.fill === undefined) return name;
-  const filled: ColumnExpression = ({ value }) => filledValue(leaf, value(name));
+  const filled = filledValue(leaf, name);
   // What stands for null of an accumulated value does so in its own rows only.
   return leaf.cumulative === undefined ? filled : whereRow(sources, positions, filled);
 }
@@ -103,11 +98,8 @@ function leafSource(build: GroupsBuild, use: LeafUse, offset: Offset | null): Pl
   const inTime = offset === null ? null : offsetSource(build, use, offset);
   if (leaf.onSpine !== true || finest === undefined)
     return inTime ?? (leaf.nonAdditive === undefined ? null : nonAdditiveLeaf(build, use));
-  const { onTime } = splitByTime(leaf, filtersOf(build, use));
-  return onSpine(build, leaf, inTime ?? simpleSource(build, use), {
-    periods: periodsOf(build, { leaf, grain: finest.grain, filters: onTime }),
-    on: timeGroups(build, leaf).map(groupName),
-  });
+  const on = timeGroups(build, leaf).map(groupName);
+  return onSpine(build, use, inTime ?? simpleSource(build, use), { grain: finest.grain, on });
 }
 
 function simpleSource(build: GroupsBuild, use: LeafUse): PlanStep {
@@ -191,5 +183,5 @@ function inputValue(build: GroupsBuild, sources: Sources, input: FormulaInput, u
 function formulaSource(build: GroupsBuild, use: MetricUse): PlanStep {
   const { rows, values } = metricValues(build, [use]);
   const groups = kept(build.grouping.groups.map(groupName));
-  return { kind: "compute", rows, columns: [...groups, ...values.map((value) => [VALUE, value] as const)] };
+  return compute(rows, ...groups, ...values.map((value) => [VALUE, value] as const));
 }

@@ -1,9 +1,20 @@
-import { METRIC_TIME } from "../core/model/aggregate.js";
+import { type Leaf, METRIC_TIME } from "../core/model/aggregate.js";
 import { columnsOf, type Selection } from "../core/model/query.js";
 import { EMPTY, join, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
 import { dimensionOf, type GroupsBuild, type LeafUse, valueColumn } from "./groups-build.js";
-import { type ColumnExpression, type ColumnValue, groupName, type PlanStep, TIME, VALUE } from "./plan.js";
+import {
+  aggregate,
+  type ColumnExpression,
+  type ColumnValue,
+  compute,
+  filter,
+  groupName,
+  type PlanStep,
+  TIME,
+  VALUE,
+  windows,
+} from "./plan.js";
 import {
   allOf,
   conditionOn,
@@ -56,36 +67,28 @@ export function aggregatedLeaves(
         placed.length === 0 ? null : value(`counts for ${total}`),
       ),
   ]);
-  return {
-    kind: "aggregate",
-    rows: {
-      kind: "compute",
-      rows: filteredRows(build, rows, filters),
-      columns: [
-        ...groups.map((group) => [groupName(group), groupOf(build, rows, group)] as const),
-        ...columns,
-      ],
-    },
-    groups: groups.map(groupName),
-    totals,
-  };
+  const keys = groups.map((group): [string, ColumnValue] => [groupName(group), groupOf(build, rows, group)]);
+  return aggregate(
+    compute(filteredRows(build, rows, filters), ...keys, ...columns),
+    groups.map(groupName),
+    ...totals,
+  );
 }
 
 /** The total of a leaf over the rows of a group. */
-export function totalOf(build: GroupsBuild, { leaf }: Pick<LeafUse, "leaf">): ColumnExpression {
-  return ({ value }) =>
+export const totalOf =
+  (build: GroupsBuild, leaf: Leaf): ColumnExpression =>
+  ({ value }) =>
     build.dialect.aggregate(
       leaf,
       leaf.value === undefined ? null : value(VALUE),
       valueColumn(build, leaf),
       null,
     );
-}
 
-/** Rows with these groups, aggregated. */
-export function aggregated(build: GroupsBuild, use: Pick<LeafUse, "leaf">, rows: PlanStep): PlanStep {
-  const groups = build.grouping.groups.map(groupName);
-  return { kind: "aggregate", rows, groups, totals: [[VALUE, totalOf(build, use)]] };
+/** Rows with all groups, aggregated. */
+export function aggregated(build: GroupsBuild, leaf: Leaf, rows: PlanStep): PlanStep {
+  return aggregate(rows, build.grouping.groups.map(groupName), [VALUE, totalOf(build, leaf)]);
 }
 
 /** The first or the last time of a period. */
@@ -102,44 +105,28 @@ export function nonAdditiveLeaf(build: GroupsBuild, use: LeafUse): PlanStep {
   const rows = rowSet(build, { fact, time, dimensions, values: [value] });
   const grain = dimensionOf(build, dimension, time).grain ?? "day";
   const identities = groupings.map((name, i) => [`of ${String(i)}`, rows.dimension(name).name] as const);
-  const timed: PlanStep = {
-    kind: "compute",
-    rows: filteredRows(build, rows, all),
-    columns: [
-      ...grouping.groups.map((group) => [groupName(group), groupOf(build, rows, group)] as const),
-      [VALUE, rows.value(value).name],
-      [TIME, groupOf(build, rows, { key: "", name: dimension, grain })],
-      ...identities,
-    ],
-  };
+  const timed = compute(
+    filteredRows(build, rows, all),
+    ...grouping.groups.map((group) => [groupName(group), groupOf(build, rows, group)] as const),
+    [VALUE, rows.value(value).name],
+    [TIME, groupOf(build, rows, { key: "", name: dimension, grain })],
+    ...identities,
+  );
   const isOfDimension = (name: string): boolean =>
     name === dimension || (name === METRIC_TIME && time === dimension);
   // Of several periods of the dimension the first that is asked.
   const period = grouping.groups.filter(({ name }) => isOfDimension(name)).slice(0, 1);
-  const partition = [...period.map(groupName), ...identities.map(([name]) => name)];
-  return aggregated(build, use, {
-    kind: "filter",
-    rows: {
-      kind: "window",
-      rows: timed,
-      columns: [
-        [
-          CHOSEN,
-          ({ value: at }) =>
-            sql`${dialect.functionName(choice)}(${at(TIME)}) OVER (${partitionBy(partition.map(at))})`,
-        ],
-      ],
-    },
-    conditions: [
-      ({ value: at }) => dialect.infix(at(TIME), "=", at(CHOSEN)),
-      ...identities.map(
-        ([name]): ColumnExpression =>
-          ({ value: at }) =>
-            sql`${at(name)} IS NOT NULL`,
-      ),
-    ],
-    compared: [],
-  });
+  const names = identities.map(([name]) => name);
+  const partition = [...period.map(groupName), ...names];
+  const chosen: ColumnExpression = ({ value: at }) =>
+    sql`${dialect.functionName(choice)}(${at(TIME)}) OVER (${partitionBy(partition.map(at))})`;
+  const known = names.map(
+    (name): ColumnExpression =>
+      ({ value: at }) =>
+        sql`${at(name)} IS NOT NULL`,
+  );
+  const isChosen: ColumnExpression = ({ value: at }) => dialect.infix(at(TIME), "=", at(CHOSEN));
+  return aggregated(build, use.leaf, filter(windows(timed, [CHOSEN, chosen]), isChosen, ...known));
 }
 
 export function partitionBy(columns: readonly Part[]): Part {

@@ -1,20 +1,24 @@
 import type { Leaf } from "../core/model/aggregate.js";
 import { EMPTY, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
-import { type GroupsBuild, otherGroups, timeGrainOf } from "./groups-build.js";
-import { partitionBy } from "./leaves.js";
-import { offsetPeriod } from "./offsets.js";
+import { type GroupsBuild, timeGrainOf } from "./groups-build.js";
 import {
+  aggregate,
   type ColumnExpression,
-  groupName,
+  compute,
+  filter,
+  joinRows,
   kept,
   PERIOD,
   type PlanStep,
   type ReadColumns,
   TIME,
+  windows,
 } from "./plan.js";
 import type { TimeFilters } from "./row-filters.js";
+import { offsetPeriod } from "./spine-joins.js";
 import { periodsOf, timedRows } from "./time-spine.js";
+import { partitionBy } from "./leaves.js";
 
 /** What running totals are made from. */
 export interface Totals {
@@ -34,97 +38,57 @@ const END = "end position";
 /** Each row beside the positions of the periods for which it counts. The next row with the same values of `until` ends them. */
 export function placed(totals: Totals, rows: PlanStep, until: readonly string[] | null): PlanStep {
   const { infix, functionName } = totals.build.dialect;
-  const joined: PlanStep = {
-    kind: "join",
-    rows,
-    others: [
-      {
-        rows: bounds(totals),
-        unmatched: "removed",
-        on: (row, bound) => infix(row.value(TIME), "=", bound.value(TIME)),
-      },
-    ],
-  };
+  const joined = joinRows(rows, bounds(totals), (row, bound) =>
+    infix(row.value(TIME), "=", bound.value(TIME)),
+  );
+  if (until === null) return windows(joined, [UNTIL, ({ value }) => value(END)]);
   const ends: ColumnExpression = ({ value }) => {
-    if (until === null) return value(END);
-    const partition = partitionBy(until.map(value));
-    const following = sql`${functionName("max")}(${value(FIRST)}) OVER (${partition}ORDER BY ${value(TIME)} ${NEXT_ROW})`;
+    const over = sql`${partitionBy(until.map(value))}ORDER BY ${value(TIME)} ${NEXT_ROW}`;
+    const following = sql`${functionName("max")}(${value(FIRST)}) OVER (${over})`;
     // Of no row ClickHouse has the maximum 0.
     return sql`CASE WHEN ${infix(following, ">", sql`0`)} THEN least(${value(END)}, ${following}) ELSE ${value(END)} END`;
   };
-  return { kind: "window", rows: joined, columns: [[UNTIL, ends]] };
+  return windows(joined, [UNTIL, ends]);
 }
 
 export const NEXT_ROW: Part = sql`ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING`;
 
+/** 1 for a period, 0 for a time of rows. */
 const IS_PERIOD = "is period";
-const FROM = "counts from";
-const BELOW = "counts below";
+/** The last time that counts for a period, and the one before the first. */
+const TO = "counts to";
+const AFTER = "counts after";
 
-/** For each time of the rows the positions of the periods for which it counts. */
+/** For each time of the rows the positions of the periods for which it counts: how many periods end before it, and how many begin. */
 function bounds(totals: Totals): PlanStep {
   const { build, leaf, filters } = totals;
-  const { dialect } = build;
+  const { infix, earlier, functionName } = build.dialect;
   const { window, toGrain } = leaf.cumulative ?? {};
   const grain = timeGrainOf(build, leaf);
   const start: ColumnExpression = ({ value }) =>
     window === undefined
       ? offsetPeriod(build, value(PERIOD), grain, { toGrain })
-      : dialect.earlier(value(PERIOD), window, grain);
-  const rows = timedRows(build, leaf, [], filters.others);
-  const times: PlanStep = { kind: "aggregate", rows, groups: [TIME], totals: [] };
-  const part = (of: PlanStep, time: string, isPeriod: 0 | 1, from: ColumnExpression | string): PlanStep => ({
-    kind: "compute",
-    rows: of,
-    columns: [
-      [TIME, time],
-      [IS_PERIOD, () => (isPeriod === 1 ? sql`1` : sql`0`)],
-      [FROM, time],
-      [BELOW, from],
-    ],
-  });
-  const both: PlanStep = {
-    kind: "filter",
-    rows: {
-      kind: "union",
-      parts: [part(times, TIME, 0, TIME), part(periodsFor(totals), PERIOD, 1, start)],
-    },
-    conditions: [({ value }) => sql`${value(TIME)} IS NOT NULL`],
-    compared: [],
-  };
+      : earlier(value(PERIOD), window, grain);
+  const times = aggregate(timedRows(build, leaf, [], filters.others), [TIME]);
+  const parts = [
+    compute(times, [TIME, TIME], [IS_PERIOD, () => sql`0`], [TO, TIME], [AFTER, TIME]),
+    compute(periodsFor(totals), [TIME, PERIOD], [IS_PERIOD, () => sql`1`], [TO, PERIOD], [AFTER, start]),
+  ];
+  const known = filter({ kind: "union", parts }, ({ value }) => sql`${value(TIME)} IS NOT NULL`);
   // The start of a window is not in it, that of a longer period is.
-  const order = ({ value }: ReadColumns): Part =>
-    window === undefined
-      ? sql`${value(BELOW)}, ${value(IS_PERIOD)} DESC`
-      : sql`${value(BELOW)}, ${value(IS_PERIOD)}`;
+  const periodsFirst = window === undefined ? sql` DESC` : EMPTY;
+  const count = ({ value }: ReadColumns, order: Part): Part =>
+    infix(sql`${functionName("sum")}(${value(IS_PERIOD)}) OVER (${order})`, "+", sql`1`);
+  const upTo = ({ value }: ReadColumns, time: string, direction: Part): Part =>
+    sql`ORDER BY ${value(time)}, ${value(IS_PERIOD)}${direction} ROWS UNBOUNDED PRECEDING`;
   const isAllTime = window === undefined && toGrain === undefined;
-  const after =
-    (over: (read: ReadColumns) => Part): ColumnExpression =>
-    (read) => {
-      const count = sql`${dialect.functionName("sum")}(${read.value(IS_PERIOD)}) OVER (${over(read)})`;
-      return dialect.infix(count, "+", sql`1`);
-    };
-  const counted: PlanStep = {
-    kind: "window",
-    rows: both,
-    columns: [
-      [
-        FIRST,
-        after(({ value }) => sql`ORDER BY ${value(FROM)}, ${value(IS_PERIOD)} ROWS UNBOUNDED PRECEDING`),
-      ],
-      [END, after((read) => (isAllTime ? EMPTY : sql`ORDER BY ${order(read)} ROWS UNBOUNDED PRECEDING`))],
-    ],
-  };
-  return {
-    kind: "compute",
-    rows: {
-      kind: "filter",
-      rows: counted,
-      conditions: [({ value }) => dialect.infix(value(IS_PERIOD), "=", sql`0`)],
-      compared: [],
-    },
-    columns: kept([TIME, FIRST, END]),
-  };
+  const counted = windows(
+    known,
+    [FIRST, (read) => count(read, upTo(read, TO, EMPTY))],
+    [END, (read) => count(read, isAllTime ? EMPTY : upTo(read, AFTER, periodsFirst))],
+  );
+  const ofRows = filter(counted, ({ value }) => infix(value(IS_PERIOD), "=", sql`0`));
+  return compute(ofRows, ...kept([TIME, FIRST, END]));
 }
 
 function periodsFor({ build, leaf, filters }: Totals): PlanStep {
@@ -133,15 +97,16 @@ function periodsFor({ build, leaf, filters }: Totals): PlanStep {
 
 /** The periods of the spine with their positions from 1 on. */
 export function positions(totals: Totals): PlanStep {
-  const { functionName } = totals.build.dialect;
-  const position: ColumnExpression = ({ value }) =>
-    sql`${functionName("row_number")}() OVER (ORDER BY ${value(PERIOD)})`;
-  return { kind: "window", rows: periodsFor(totals), columns: [[POSITION, position]] };
+  const number = totals.build.dialect.functionName("row_number");
+  return windows(periodsFor(totals), [
+    POSITION,
+    ({ value }) => sql`${number}() OVER (ORDER BY ${value(PERIOD)})`,
+  ]);
 }
 
 const COUNTED = "counted position";
 
-/** Rows with each period for which they count, from a position on that is in the column `from`. */
+/** Rows with each period for which they count, from the position in the column `from` on. */
 export function met(totals: Totals, rows: PlanStep, from = FIRST): PlanStep {
   const { infix } = totals.build.dialect;
   const each: PlanStep = {
@@ -151,25 +116,7 @@ export function met(totals: Totals, rows: PlanStep, from = FIRST): PlanStep {
     from: ({ value }) => value(from),
     below: ({ value }) => value(UNTIL),
   };
-  return {
-    kind: "join",
-    rows: each,
-    others: [
-      {
-        rows: positions(totals),
-        unmatched: "removed",
-        on: (row, period) => infix(row.value(COUNTED), "=", period.value(POSITION)),
-      },
-    ],
-  };
-}
-
-/** Groups that rows have, and periods have not. */
-export function ownGroups({ build, leaf }: Totals): readonly string[] {
-  return otherGroups(build, leaf).map(groupName);
-}
-
-/** A period and all groups. */
-export function periodKeys({ build }: Totals): readonly string[] {
-  return [PERIOD, ...build.grouping.groups.map(groupName)];
+  return joinRows(each, positions(totals), (row, period) =>
+    infix(row.value(COUNTED), "=", period.value(POSITION)),
+  );
 }

@@ -133,3 +133,32 @@ export const kept = (names: readonly string[]): Named<ColumnValue> => names.map(
 export function valueAt(value: ColumnValue, columns: ReadColumns): Part {
   return typeof value === "string" ? columns.value(value) : value(columns);
 }
+
+export function filter(rows: PlanStep, ...conditions: readonly ColumnExpression[]): FilterRows {
+  return { kind: "filter", rows, conditions, compared: [] };
+}
+
+export function compute(rows: PlanStep, ...columns: Named<ColumnValue>): ComputeColumns {
+  return { kind: "compute", rows, columns };
+}
+
+export function windows(rows: PlanStep, ...columns: Named<ColumnExpression>): WindowColumns {
+  return { kind: "window", rows, columns };
+}
+
+export function aggregate(
+  rows: PlanStep,
+  groups: readonly string[],
+  ...totals: AggregateRows["totals"]
+): AggregateRows {
+  return { kind: "aggregate", rows, groups, totals };
+}
+
+export function joinRows(
+  rows: PlanStep,
+  other: PlanStep,
+  on: JoinedRows["on"],
+  unmatched: JoinedRows["unmatched"] = "removed",
+): JoinRows {
+  return { kind: "join", rows, others: [{ rows: other, on, unmatched }] };
+}

@@ -9,7 +9,7 @@ import {
 import { join } from "../core/warehouse/sql.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import { dimensionOf, type GroupsBuild, named } from "./groups-build.js";
-import { type JoinedRows, kept, type Named, type ColumnExpression, type PlanStep } from "./plan.js";
+import { compute, type JoinedRows, kept, type Named, type ColumnExpression, type PlanStep } from "./plan.js";
 import { readRelation } from "./read-relation.js";
 
 /** Rows of a fact, joined: a column per dimension and per value. */
@@ -56,10 +56,8 @@ export function rowSet(build: GroupsBuild, wanted: Wanted): RowSet {
     grouping.aggregate.of === "metrics" ? columns.flatMap((column) => periodOf(build, column, time)) : [];
   const joined = joinedRows(build, wanted, placed, prefix);
   const shown = [...dimensions, ...values.map((name) => prefix + name)];
-  const rows: PlanStep =
-    periods.length === 0
-      ? joined
-      : { kind: "compute", rows: joined, columns: [...kept(shown), ...periods.map(({ of }) => of)] };
+  const rows =
+    periods.length === 0 ? joined : compute(joined, ...kept(shown), ...periods.map(({ of }) => of));
   return {
     rows,
     columns: [...columns, ...periods.map(({ column }) => column)],

@@ -1,33 +1,26 @@
 import type { Leaf } from "../core/model/aggregate.js";
 import { EMPTY, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
-import { type GroupsBuild, timeGrainOf, valueColumn } from "./groups-build.js";
+import { type GroupsBuild, otherGroups, timeGrainOf, valueColumn } from "./groups-build.js";
 import { partitionBy, totalOf } from "./leaves.js";
-import { offsetPeriod } from "./offsets.js";
 import {
+  aggregate,
   type ColumnExpression,
+  compute,
+  filter,
   groupName,
+  joinRows,
   kept,
-  type Named,
   PERIOD,
   type PlanStep,
   type ReadColumns,
   TIME,
   VALUE,
+  windows,
 } from "./plan.js";
-import {
-  FIRST,
-  met,
-  NEXT_ROW,
-  ownGroups,
-  periodKeys,
-  placed,
-  POSITION,
-  positions,
-  type Totals,
-  UNTIL,
-} from "./period-positions.js";
+import { FIRST, met, NEXT_ROW, placed, POSITION, positions, type Totals, UNTIL } from "./period-positions.js";
 import type { TimeFilters } from "./row-filters.js";
+import { offsetPeriod } from "./spine-joins.js";
 import { timedRows } from "./time-spine.js";
 
 /**
@@ -62,7 +55,7 @@ function accumulated(totals: Totals, rows: PlanStep): Accumulated | null {
   if (dialect.ofTotals(leaf, EMPTY, column, EMPTY) === null) return null;
   const groups = [TIME, ...ownGroups(totals)];
   return {
-    rows: { kind: "aggregate", rows, groups, totals: [[VALUE, totalOf(build, totals)]] },
+    rows: aggregate(rows, groups, [VALUE, totalOf(build, leaf)]),
     running: (value, over) => dialect.ofTotals(leaf, value, column, over) ?? EMPTY,
   };
 }
@@ -77,13 +70,13 @@ function frameOf({ build, leaf }: Totals): ((time: Part) => Part) | null {
 
 /** An aggregation that needs the rows themselves. */
 function ofRows(totals: Totals, rows: PlanStep): PlanStep {
-  return {
-    kind: "aggregate",
-    rows: met(totals, placed(totals, rows, null)),
-    groups: periodKeys(totals),
-    totals: [[VALUE, totalOf(totals.build, totals)]],
-  };
+  const { build, leaf } = totals;
+  const keys = [PERIOD, ...build.grouping.groups.map(groupName)];
+  return aggregate(met(totals, placed(totals, rows, null)), keys, [VALUE, totalOf(build, leaf)]);
 }
+
+/** Groups that rows have, and periods have not. */
+const ownGroups = ({ build, leaf }: Totals): readonly string[] => otherGroups(build, leaf).map(groupName);
 
 const IS_END = "is end";
 const AT = "changed position";
@@ -95,49 +88,43 @@ const COUNT = "count of rows";
 function ofDistinct(totals: Totals, rows: PlanStep): PlanStep {
   const { asCount, infix, functionName } = totals.build.dialect;
   const own = ownGroups(totals);
-  const once: PlanStep = { kind: "aggregate", rows, groups: [TIME, ...own, VALUE], totals: [] };
   const ends: PlanStep = {
     kind: "repeat",
-    rows: placed(totals, once, [...own, VALUE]),
+    rows: placed(totals, aggregate(rows, [TIME, ...own, VALUE]), [...own, VALUE]),
     number: IS_END,
     from: () => sql`0`,
     below: () => sql`2`,
   };
-  const isFirst = ({ value }: ReadColumns): Part => infix(value(IS_END), "=", sql`0`);
-  const change: ColumnExpression = (read) => sql`CASE WHEN ${isFirst(read)} THEN 1 ELSE -1 END`;
-  const changes: Named<ColumnExpression> = [
-    [AT, (read) => sql`CASE WHEN ${isFirst(read)} THEN ${read.value(FIRST)} ELSE ${read.value(UNTIL)} END`],
+  const atStart = ({ value }: ReadColumns, first: Part, last: Part): Part =>
+    sql`CASE WHEN ${infix(value(IS_END), "=", sql`0`)} THEN ${first} ELSE ${last} END`;
+  const change: ColumnExpression = (read) => atStart(read, sql`1`, sql`-1`);
+  const changes = compute(
+    ends,
+    ...kept(own),
+    [AT, (read) => atStart(read, read.value(FIRST), read.value(UNTIL))],
     [CHANGE, change],
     [KNOWN_CHANGE, (read) => sql`CASE WHEN ${read.value(VALUE)} IS NULL THEN 0 ELSE ${change(read)} END`],
-  ];
-  const sum =
-    (name: string): ColumnExpression =>
-    ({ value }) =>
-      sql`${functionName("sum")}(${value(name)})`;
-  const summed: PlanStep = {
-    kind: "aggregate",
-    rows: { kind: "compute", rows: ends, columns: [...kept(own), ...changes] },
-    groups: [...own, AT],
-    totals: [CHANGE, KNOWN_CHANGE].map((name) => [name, sum(name)]),
-  };
+  );
+  const sum = (name: string, { value }: ReadColumns): Part => sql`${functionName("sum")}(${value(name)})`;
+  const summed = aggregate(
+    changes,
+    [...own, AT],
+    [CHANGE, (read) => sum(CHANGE, read)],
+    [KNOWN_CHANGE, (read) => sum(KNOWN_CHANGE, read)],
+  );
   const over = ({ value }: ReadColumns, frame: Part): Part =>
     sql` OVER (${partitionBy(own.map(value))}ORDER BY ${value(AT)}${frame})`;
-  const running =
-    (name: string): ColumnExpression =>
-    (read) =>
-      sql`${sum(name)(read)}${over(read, EMPTY)}`;
-  const steps: Named<ColumnExpression> = [
+  const steps = windows(
+    summed,
     [UNTIL, (read) => sql`${functionName("max")}(${read.value(AT)})${over(read, sql` ${NEXT_ROW}`)}`],
-    [COUNT, running(CHANGE)],
-    [VALUE, (read) => asCount(running(KNOWN_CHANGE)(read))],
-  ];
-  const counting: PlanStep = {
-    kind: "filter",
-    rows: { kind: "window", rows: summed, columns: steps },
-    conditions: [({ value }) => infix(value(COUNT), ">", sql`0`)],
-    compared: [],
-  };
-  return met(totals, counting, AT);
+    [COUNT, (read) => sql`${sum(CHANGE, read)}${over(read, EMPTY)}`],
+    [VALUE, (read) => asCount(sql`${sum(KNOWN_CHANGE, read)}${over(read, EMPTY)}`)],
+  );
+  return met(
+    totals,
+    filter(steps, ({ value }) => infix(value(COUNT), ">", sql`0`)),
+    AT,
+  );
 }
 
 /** Nothing leaves the totals within a partition: the value of a row is that of the periods until the next. */
@@ -152,7 +139,7 @@ function ofSteps(totals: Totals, { rows, running }: Accumulated): PlanStep {
     const partition = partitionBy([...own.map(value), ...start]);
     return running(value(VALUE), sql` OVER (${partition}ORDER BY ${time})`);
   };
-  return met(totals, { kind: "window", rows: placed(totals, rows, own), columns: [[VALUE, total]] });
+  return met(totals, windows(placed(totals, rows, own), [VALUE, total]));
 }
 
 const NUMBER = "number";
@@ -171,45 +158,28 @@ function ofFrames(totals: Totals, { rows, running }: Accumulated, frame: (time: 
     from: ({ value }) => infix(value(FIRST), "-", sql`1`),
     below: ({ value }) => sql`greatest(${value(FIRST)}, ${value(UNTIL)})`,
   };
-  const isPeriod = ({ value }: ReadColumns): Part => infix(value(NUMBER), ">=", value(FIRST));
-  const moments: Named<ColumnExpression> = [
-    [COUNTED, (read) => sql`CASE WHEN ${isPeriod(read)} THEN NULL ELSE ${read.value(VALUE)} END`],
-    [AT, (read) => sql`CASE WHEN ${isPeriod(read)} THEN ${read.value(NUMBER)} ELSE 0 END`],
-  ];
-  const joined: PlanStep = {
-    kind: "join",
-    rows: { kind: "compute", rows: each, columns: [...kept([TIME, ...own]), ...moments] },
-    others: [
-      {
-        rows: positions(totals),
-        unmatched: "any",
-        on: (row, period) => infix(row.value(AT), "=", period.value(POSITION)),
-      },
-    ],
-  };
+  const ofPeriod = ({ value }: ReadColumns, then: Part, otherwise: Part): Part =>
+    sql`CASE WHEN ${infix(value(NUMBER), ">=", value(FIRST))} THEN ${then} ELSE ${otherwise} END`;
+  const moments = compute(
+    each,
+    ...kept([TIME, ...own]),
+    [COUNTED, (read) => ofPeriod(read, sql`NULL`, read.value(VALUE))],
+    [AT, (read) => ofPeriod(read, read.value(NUMBER), sql`0`)],
+  );
+  const joined = joinRows(
+    moments,
+    positions(totals),
+    (row, period) => infix(row.value(AT), "=", period.value(POSITION)),
+    "any",
+  );
   const groups = totals.build.grouping.groups.map(groupName);
-  const moment: ColumnExpression = ({ value }) =>
-    sql`CASE WHEN ${infix(value(AT), ">", sql`0`)} THEN ${value(PERIOD)} ELSE ${value(TIME)} END`;
-  const framed: PlanStep = {
-    kind: "window",
-    rows: { kind: "compute", rows: joined, columns: [...kept([AT, COUNTED, ...groups]), [MOMENT, moment]] },
-    columns: [
-      [
-        VALUE,
-        ({ value }) =>
-          running(value(COUNTED), sql` OVER (${partitionBy(own.map(value))}${frame(value(MOMENT))})`),
-      ],
-    ],
-  };
-  const ofPeriods: PlanStep = {
-    kind: "filter",
-    rows: framed,
-    conditions: [({ value }) => infix(value(AT), ">", sql`0`)],
-    compared: [],
-  };
-  return {
-    kind: "compute",
-    rows: ofPeriods,
-    columns: [[PERIOD, MOMENT], ...kept([...groups, VALUE])],
-  };
+  const isPeriod: ColumnExpression = ({ value }) => infix(value(AT), ">", sql`0`);
+  const moment: ColumnExpression = (read) =>
+    sql`CASE WHEN ${isPeriod(read)} THEN ${read.value(PERIOD)} ELSE ${read.value(TIME)} END`;
+  const framed = windows(compute(joined, ...kept([AT, COUNTED, ...groups]), [MOMENT, moment]), [
+    VALUE,
+    ({ value }) =>
+      running(value(COUNTED), sql` OVER (${partitionBy(own.map(value))}${frame(value(MOMENT))})`),
+  ]);
+  return compute(filter(framed, isPeriod), [PERIOD, MOMENT], ...kept([...groups, VALUE]));
 }

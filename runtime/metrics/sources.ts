@@ -8,6 +8,7 @@ import {
   type ColumnExpression,
   type ColumnValue,
   type CombineGroups,
+  compute,
   groupName,
   kept,
   type Named,
@@ -95,7 +96,7 @@ export class Sources {
     ];
     const groups = kept(this.#build.grouping.groups.map(groupName));
     return {
-      rows: { kind: "compute", rows, columns: [...groups, ...columns] },
+      rows: compute(rows, ...groups, ...columns),
       columns: columns.map(([name]) => name),
     };
   }

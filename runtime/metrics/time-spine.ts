@@ -8,7 +8,17 @@ import {
 } from "../core/model/aggregate.js";
 import type { ResultColumn } from "../core/warehouse/warehouse.js";
 import { dimensionOf, type GroupsBuild, isTimeOf, named, timeGrainOf, timeGroups } from "./groups-build.js";
-import { type ColumnExpression, groupName, type Named, PERIOD, type PlanStep, TIME, VALUE } from "./plan.js";
+import {
+  aggregate,
+  type ColumnExpression,
+  compute,
+  groupName,
+  type Named,
+  PERIOD,
+  type PlanStep,
+  TIME,
+  VALUE,
+} from "./plan.js";
 import { readRelation } from "./read-relation.js";
 import { allOf, filtered, filteredRows, groupOf, neededDimensions, type RowFilters } from "./row-filters.js";
 import { isRange, periodName, rowSet } from "./row-set.js";
@@ -54,16 +64,12 @@ export function periodsOf(build: GroupsBuild, { leaf, grain, filters, isStart = 
         dialect.infix(period(group.grain)(read), "=", period(grain)(read)),
   );
   const conditions = [...days.conditions, ...(isStart ? [allOf(begins, " OR ")] : [])];
-  const shown: Named<ColumnExpression> = [
-    [PERIOD, period(grain)],
-    ...groups.map((group) => [groupName(group), period(group.grain)] as const),
-  ];
-  return {
-    kind: "aggregate",
-    rows: { kind: "compute", rows: { ...days, conditions }, columns: shown },
-    groups: shown.map(([name]) => name),
-    totals: [],
-  };
+  const keys = groups.map((group) => [groupName(group), period(group.grain)] as const);
+  const shown = compute({ ...days, conditions }, [PERIOD, period(grain)], ...keys);
+  return aggregate(
+    shown,
+    shown.columns.map(([name]) => name),
+  );
 }
 
 /** The days of a spine, also under the names by which conditions compare them. */
@@ -88,10 +94,7 @@ function timesOfSpine(
     { ...time, name: each },
     { ...dialect.periodColumn(grain), name: periodName(each) },
   ]);
-  return {
-    rows: { kind: "compute", rows, columns: [[name, name], ...times] },
-    columns: [day, ...columns],
-  };
+  return { rows: compute(rows, [name, name], ...times), columns: [day, ...columns] };
 }
 
 /** Grains that filters on the time of a leaf compare: a range its days, operators its own periods. */
@@ -124,13 +127,10 @@ export function timedRows(
     values: value === undefined ? [] : [value],
   });
   const ofTime = { key: "", name: METRIC_TIME, grain: timeGrainOf(build, leaf) };
-  return {
-    kind: "compute",
-    rows: filteredRows(build, rows, filters),
-    columns: [
-      [TIME, groupOf(build, rows, ofTime)],
-      ...(value === undefined ? [] : [[VALUE, rows.value(value).name] as const]),
-      ...others.map((group) => [groupName(group), groupOf(build, rows, group)] as const),
-    ],
-  };
+  return compute(
+    filteredRows(build, rows, filters),
+    [TIME, groupOf(build, rows, ofTime)],
+    ...(value === undefined ? [] : [[VALUE, rows.value(value).name] as const]),
+    ...others.map((group) => [groupName(group), groupOf(build, rows, group)] as const),
+  );
 }
