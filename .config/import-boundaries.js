@@ -64,6 +64,7 @@ export const BOUNDARIES = {
   "runtime/postgres/embedded": list`runtime/core/model`,
   "runtime/postgres": list`runtime/core/model runtime/core/http runtime/core/warehouse runtime/postgres/connection`,
   "runtime/clickhouse": list`runtime/core/model runtime/core/warehouse`,
+  "runtime/webhooks": list`runtime/core/http`,
   "runtime/pages": list`
     runtime/core/model runtime/core/http runtime/core/warehouse runtime/core/response runtime/core/handler`,
   "runtime/server/operations": list`
@@ -86,12 +87,12 @@ export const BOUNDARIES = {
     runtime/server/system runtime/server/mcp`,
   "runtime/ramp/database": list`runtime/core/model runtime/postgres/connection`,
   "runtime/ramp/accounts": list`runtime/core/model runtime/ramp/database`,
-  "runtime/ramp/core": list`runtime/core/model runtime/core/http runtime/ramp/database runtime/ramp/accounts`,
+  "runtime/ramp/core": list`runtime/core/model runtime/core/http runtime/webhooks runtime/ramp/database runtime/ramp/accounts`,
   "runtime/ramp/sign-in": list`runtime/core/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core`,
   "runtime/ramp/providers": list`runtime/core/model runtime/core/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core`,
-  "runtime/ramp/webhooks": list`runtime/core/model runtime/core/http runtime/ramp/database runtime/ramp/core`,
+  "runtime/ramp/webhooks": list`runtime/core/model runtime/core/http runtime/webhooks runtime/ramp/database runtime/ramp/core`,
   "runtime/ramp/intents": list`
-    runtime/ramp/database runtime/ramp/accounts runtime/ramp/core runtime/ramp/providers
+    runtime/core/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core runtime/ramp/providers
     runtime/ramp/webhooks`,
   "runtime/ramp/hosted-pages": list`
     runtime/ramp/database runtime/ramp/accounts runtime/ramp/core runtime/ramp/providers
@@ -105,7 +106,7 @@ export const BOUNDARIES = {
     runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks runtime/ramp/intents`,
   "runtime/ramp/sandbox": list`runtime/core/model runtime/core/http runtime/ramp/core runtime/ramp/providers`,
   "runtime/ramp": list`
-    runtime/core/model runtime/core/http runtime/core/environment runtime/core/request/rate-limit
+    runtime/core/model runtime/core/http runtime/core/environment runtime/core/request/rate-limit runtime/webhooks
     runtime/ramp/operator runtime/ramp/sandbox runtime/ramp/database runtime/ramp/accounts
     runtime/ramp/core runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks
     runtime/ramp/intents runtime/ramp/api`,

@@ -2,7 +2,7 @@ import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, startDeliveryWorker } fro
 import { RAMP_DEFAULTS, type RampEnvironment } from "./environment.js";
 import type { Logger } from "@routewright/runtime/internal/core/http/logger.js";
 import { listen, type RunningServer } from "@routewright/runtime/internal/core/http/listen.js";
-import { PublicNames } from "@routewright/runtime/internal/core/http/public-names.js";
+import { PublicNames } from "@routewright/runtime/internal/webhooks/public-names.js";
 import { openRateLimitStore } from "@routewright/runtime/internal/core/request/rate-limit/open-store.js";
 import { recentText } from "@routewright/runtime/internal/core/http/service-metrics.js";
 import { rampListener } from "./api/app.js";
@@ -21,7 +21,7 @@ import { migrate } from "./database/migrate.js";
 import { CustomerTokens, ensureSigningKey, SigningKeys } from "./sign-in/customer-token.js";
 import { SubjectTokens } from "./sign-in/subject-token.js";
 import { storedIssuer, walletIssuer } from "./sign-in/issuer.js";
-import { IntervalJob } from "./core/claim-worker.js";
+import { IntervalJob } from "@routewright/runtime/internal/core/http/claim-worker.js";
 import { watchClock } from "./core/clock-jumps.js";
 import { projectId } from "./database/id.js";
 import { readBacklog } from "./intents/attention.js";

@@ -30,7 +30,7 @@ interface OutboundRequest {
   readonly body: string;
   /** For the whole exchange: name look-up, connection, request and response. */
   readonly timeoutMs: number;
-  /** Resolves a host that a tenant chose (public-names.ts); an error ends the request. Default: the operator chose it. */
+  /** Resolves a host that a tenant chose (webhooks/public-names.ts); an error ends the request. Default: the operator chose it. */
   readonly lookup?: LookupFunction;
 }
 

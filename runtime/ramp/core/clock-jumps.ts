@@ -1,4 +1,4 @@
-import { IntervalJob } from "./claim-worker.js";
+import { IntervalJob } from "@routewright/runtime/internal/core/http/claim-worker.js";
 import type { CoreContext } from "./context.js";
 import { type ClockReading, RECORDED_JUMPS } from "../database/clock.js";
 import type { RampDatabase } from "../database/ramp-database.js";

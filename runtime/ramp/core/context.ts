@@ -1,5 +1,5 @@
 import type { Logger } from "@routewright/runtime/internal/core/http/logger.js";
-import type { PublicNames } from "@routewright/runtime/internal/core/http/public-names.js";
+import type { PublicNames } from "@routewright/runtime/internal/webhooks/public-names.js";
 import type { Currencies } from "../accounts/currency.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import type { RampMetrics } from "./ramp-metrics.js";

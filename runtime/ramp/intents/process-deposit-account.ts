@@ -1,4 +1,4 @@
-import { ClaimWorker } from "../core/claim-worker.js";
+import { ClaimWorker } from "@routewright/runtime/internal/core/http/claim-worker.js";
 import { failpoint } from "../core/failpoints.js";
 import { type ProjectId, projectId } from "../database/id.js";
 import { OF_PROJECT, type OperatorTransaction, type ProjectTransaction } from "../database/transaction.js";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { ClaimWorker } from "../core/claim-worker.js";
+import { ClaimWorker } from "@routewright/runtime/internal/core/http/claim-worker.js";
 import { failpoint } from "../core/failpoints.js";
 import { newId, projectId, type ProjectId } from "../database/id.js";
 import {

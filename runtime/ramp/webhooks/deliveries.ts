@@ -1,5 +1,5 @@
 import { Webhook } from "standardwebhooks";
-import { ClaimWorker } from "../core/claim-worker.js";
+import { ClaimWorker } from "@routewright/runtime/internal/core/http/claim-worker.js";
 import type { CoreContext } from "../core/context.js";
 import { projectId } from "../database/id.js";
 import type { OperatorTransaction, ProjectTransaction } from "../database/transaction.js";
@@ -8,7 +8,7 @@ import {
   type NotificationResult,
   sendNotification,
 } from "@routewright/runtime/internal/core/http/outbound-http.js";
-import { namesPrivateAddress, PRIVATE } from "@routewright/runtime/internal/core/http/public-names.js";
+import { namesPrivateAddress, PRIVATE } from "@routewright/runtime/internal/webhooks/public-names.js";
 import { claimDue, type Delivery } from "./claim-deliveries.js";
 import { recordEvent } from "./events.js";
 import { ProjectShares } from "./project-shares.js";

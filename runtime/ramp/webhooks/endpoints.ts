@@ -1,14 +1,14 @@
 import { isUuid, newId, type ProjectId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
-import { PublicNames } from "@routewright/runtime/internal/core/http/public-names.js";
+import { PublicNames } from "@routewright/runtime/internal/webhooks/public-names.js";
 import type { Vault } from "../core/vault.js";
 import { EVENT_TYPES, recordEvent } from "./events.js";
 import { giveUpDeliveries } from "./deliveries.js";
 import { failed, type Outcome, succeeded } from "@routewright/runtime/internal/core/model/outcome.js";
 import { urlProblem } from "../core/json-schema.js";
 import { RAMP_ERRORS } from "../core/ramp-errors.js";
-import { problemOf } from "./last-result.js";
+import { problemOf } from "@routewright/runtime/internal/webhooks/last-result.js";
 import { newSecret, type NewWebhook, noWebhook } from "./secret-rotation.js";
 
 /** Receivers of a project's events, and the deliveries to them: for the commands and for the API. */

@@ -16,7 +16,7 @@ import * as protocol from "../../../runtime/ramp/providers/protocol.js";
 import * as depositMessages from "../../../runtime/ramp/providers/deposit-messages.js";
 import { rowsOf } from "../../support/pages.js";
 import { EVENT_TYPES } from "../../../runtime/ramp/webhooks/events.js";
-import { RESULTS } from "../../../runtime/ramp/webhooks/last-result.js";
+import { RESULTS } from "../../../runtime/webhooks/last-result.js";
 
 const PROTOCOL = "runtime/ramp/docs/provider-protocol.md";
 const plain = (cell = ""): string => cell.replaceAll("`", "");

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { sendRequest } from "../../../runtime/core/http/outbound-http.js";
-import { PublicNames } from "../../../runtime/core/http/public-names.js";
+import { PublicNames } from "../../../runtime/webhooks/public-names.js";
 import { systemLookup } from "../../../runtime/core/http/system-names.js";
 import { atEnd } from "../../support/at-end.js";
 import { newId, projectId } from "../../../runtime/ramp/database/id.js";

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { expect, it } from "vitest";
 import { listen } from "../../support/port.js";
-import { PublicNames } from "../../../runtime/core/http/public-names.js";
+import { PublicNames } from "../../../runtime/webhooks/public-names.js";
 import { DEFAULT_DELIVERY_POLICY } from "../../../runtime/ramp/webhooks/deliveries.js";
 import { ProjectShares } from "../../../runtime/ramp/webhooks/project-shares.js";
 import { ownNameServer } from "../support/name-server.js";

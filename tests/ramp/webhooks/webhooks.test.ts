@@ -3,7 +3,7 @@ import { Client } from "pg";
 import { Webhook } from "standardwebhooks";
 import { expect, it } from "vitest";
 import { listen } from "../../support/port.js";
-import { isPublicAddress } from "../../../runtime/core/http/public-names.js";
+import { isPublicAddress } from "../../../runtime/webhooks/public-names.js";
 import { diagnose } from "../../../runtime/ramp/operator/diagnostics.js";
 import { customerIdOf } from "../../../runtime/ramp/database/id.js";
 import {

@@ -2,8 +2,8 @@ import type { LookupAddress } from "node:dns";
 import { Resolver } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
-import { answerLookup, failure } from "./system-names.js";
-import { Turns } from "./turns.js";
+import { answerLookup, failure } from "../core/http/system-names.js";
+import { Turns } from "../core/http/turns.js";
 
 /** For a look-up whole, with its wait for others of the tenant. */
 const LOOKUP_MS = 3_000;

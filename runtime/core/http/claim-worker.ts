@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Logger } from "@routewright/runtime/internal/core/http/logger.js";
-import { Interval } from "@routewright/runtime/internal/core/model/timer.js";
+import type { Logger } from "./logger.js";
+import { Interval } from "../model/timer.js";
 
 /** Runs work at an interval, never twice at a time. A run that fails is logged, and the next one tries again. */
 export class IntervalJob {

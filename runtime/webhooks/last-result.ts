@@ -1,4 +1,4 @@
-import { PRIVATE } from "@routewright/runtime/internal/core/http/public-names.js";
+import { PRIVATE } from "./public-names.js";
 
 /** What the last attempt at a receiver says of it, in words, by its result: the HTTP status, or why there was none (runtime/ramp/docs/webhooks.md). */
 export const RESULTS = [
