@@ -1,14 +1,12 @@
-import { Webhook } from "standardwebhooks";
 import { ClaimWorker } from "@routewright/runtime/internal/core/http/claim-worker.js";
 import type { CoreContext } from "../core/context.js";
 import { projectId } from "../database/id.js";
 import type { OperatorTransaction, ProjectTransaction } from "../database/transaction.js";
 import { failpoint } from "../core/failpoints.js";
-import {
-  type NotificationResult,
-  sendNotification,
-} from "@routewright/runtime/internal/core/http/outbound-http.js";
-import { namesPrivateAddress, PRIVATE } from "@routewright/runtime/internal/webhooks/public-names.js";
+import type { NotificationResult } from "@routewright/runtime/internal/core/http/outbound-http.js";
+import { PRIVATE } from "@routewright/runtime/internal/webhooks/public-names.js";
+import { type AfterAttempt, afterAttempt } from "@routewright/runtime/internal/webhooks/schedule.js";
+import { sendSigned } from "@routewright/runtime/internal/webhooks/signed-event.js";
 import { claimDue, type Delivery } from "./claim-deliveries.js";
 import { recordEvent } from "./events.js";
 import { ProjectShares } from "./project-shares.js";
@@ -26,11 +24,6 @@ export type DeliveryPolicy = Readonly<typeof DEFAULT_DELIVERY_POLICY>;
 
 /** How often due deliveries are looked for. */
 const POLL_MS = 250;
-const HOUR = 60 * 60;
-/** Pauses before the next attempts, in seconds; then the delivery is exhausted. */
-export const RETRY_SECONDS = [60, 5 * 60, 30 * 60, 2 * HOUR, 8 * HOUR, 24 * HOUR, 36 * HOUR] as const;
-
-const LONGEST_PAUSE_SECONDS = 36 * HOUR;
 
 type DeliveryContext = Pick<CoreContext, "database" | "vault" | "log" | "names" | "now">;
 
@@ -53,9 +46,12 @@ export function startDeliveryWorker(ramp: DeliveryContext, policy: DeliveryPolic
         const result = await sending.finally(() => shares.end(delivery.project_id));
         // After a crash here the attempt is repeated: an event is delivered at least once.
         await failpoint("delivery.answered");
-        const status = await database.asOperator((tx) => recordAttempt(tx, delivery, result));
+        const after = await database.asOperator(async (tx) => {
+          const after = afterAttempt(result, delivery.attempts, tx.now);
+          return (await recordAttempt(tx, delivery, after)) ? after : null;
+        });
         if (result.kind === "failed" && result.reason === PRIVATE) logUndeliverable(ramp, delivery);
-        if (status === "EXHAUSTED") await notifyExhausted(ramp, delivery, result);
+        if (after?.status === "EXHAUSTED") await notifyExhausted(ramp, delivery, after);
       },
     },
     log,
@@ -66,45 +62,20 @@ export function startDeliveryWorker(ramp: DeliveryContext, policy: DeliveryPolic
 async function send(
   { vault, names, now }: DeliveryContext,
   { timeoutMs }: DeliveryPolicy,
-  delivery: Delivery,
+  { project_id: tenant, endpoint_id, url, event_id: id, body, allow_private, ...delivery }: Delivery,
 ): Promise<NotificationResult> {
-  const url = new URL(delivery.url);
-  if (!delivery.allow_private && namesPrivateAddress(url)) return { kind: "failed", reason: PRIVATE };
-  const at = now();
-  const purpose = `webhook:${delivery.project_id}:${delivery.endpoint_id}` as const;
-  const secrets = [delivery.secret, ...delivery.former_secrets];
-  const sign = (sealed: Buffer): string =>
-    new Webhook(vault.open(purpose, sealed)).sign(delivery.event_id, at, delivery.body);
-  return sendNotification({
-    url,
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      "user-agent": "Routewright-Ramp",
-      "webhook-id": delivery.event_id,
-      "webhook-timestamp": String(Math.floor(at.getTime() / 1000)),
-      "webhook-signature": secrets.map(sign).join(" "),
-    },
-    body: delivery.body,
-    timeoutMs,
-    ...(delivery.allow_private ? {} : { lookup: names.lookupFor(delivery.project_id) }),
-  });
+  const purpose = `webhook:${tenant}:${endpoint_id}` as const;
+  const secrets = [delivery.secret, ...delivery.former_secrets].map((sealed) => vault.open(purpose, sealed));
+  const event = { url: new URL(url), id, body, secrets, allowPrivate: allow_private, tenant };
+  return sendSigned({ ...event, sender: "Routewright-Ramp", timeoutMs }, names, now());
 }
-
-/** Status of a receiver that is gone for good: its endpoint is switched off. */
-const GONE = 410;
 
 /** Locks the endpoint before the delivery, as a request that switches it off does. */
 async function recordAttempt(
   tx: OperatorTransaction,
   { project_id, id, attempts, endpoint_id, url }: Delivery,
-  result: NotificationResult,
-): Promise<string | null> {
-  const isGone = result.kind === "answered" && result.status === GONE;
-  const isDelivered = result.kind === "answered" && result.status >= 200 && result.status < 300;
-  const pause = isGone ? undefined : RETRY_SECONDS[attempts - 1];
-  const status = isDelivered ? "DELIVERED" : pause === undefined ? "EXHAUSTED" : "PENDING";
-  const lastResult = lastResultOf(result);
+  { status, pause, lastResult, isGone }: AfterAttempt,
+): Promise<boolean> {
   const noted = [project_id, endpoint_id, lastResult];
   if (isGone) tx.write(SWITCH_OFF, noted);
   else tx.write(NOTE_RESULT, [...noted, url]);
@@ -113,10 +84,10 @@ async function recordAttempt(
     `UPDATE ramp.webhook_deliveries SET status = $3, last_result = $4, attempted_until = NULL, updated_at = now(),
        attempt_at = CASE WHEN $3 = 'PENDING' THEN now() + make_interval(secs => $5) END
      WHERE project_id = $1 AND id = $2 AND status = 'PENDING' AND attempts = $6 RETURNING id`,
-    [project_id, id, status, lastResult, pauseBefore(result, pause ?? 0, tx.now), attempts],
+    [project_id, id, status, lastResult, pause, attempts],
   );
   if (isGone) giveUpDeliveries(tx, project_id, endpoint_id, "endpoint switched off");
-  return recorded && status;
+  return recorded !== null;
 }
 
 /** Another result is noted at once, the time of the same one every 10 s: 1,000 deliveries would write the row 1,000 times. */
@@ -141,17 +112,6 @@ export function giveUpDeliveries(
   );
 }
 
-/** Seconds until the next attempt: by the schedule, or later where the receiver asks for it with `Retry-After` (RFC 9110 §10.2.3). */
-function pauseBefore(result: NotificationResult, scheduled: number, now: Date): number {
-  const text = (result.kind === "answered" && result.retryAfter) || "";
-  const asked = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - now.getTime()) / 1000;
-  return Math.max(scheduled, Math.min(Number.isNaN(asked) ? 0 : asked, LONGEST_PAUSE_SECONDS));
-}
-
-function lastResultOf(result: NotificationResult): string {
-  return (result.kind === "answered" ? String(result.status) : result.reason).slice(0, 200);
-}
-
 function logUndeliverable({ log }: DeliveryContext, { project_id, endpoint_id }: Delivery): void {
   log.warn(
     { project: project_id, webhook: endpoint_id },
@@ -163,9 +123,8 @@ function logUndeliverable({ log }: DeliveryContext, { project_id, endpoint_id }:
 async function notifyExhausted(
   { database, log }: DeliveryContext,
   { project_id, event_id: eventId, event_type, endpoint_id: webhookId }: Delivery,
-  result: NotificationResult,
+  { lastResult }: AfterAttempt,
 ): Promise<void> {
-  const lastResult = lastResultOf(result);
   log.error(
     { project: project_id, webhook: webhookId, event: eventId, lastResult },
     "webhook delivery given up",

@@ -9,7 +9,8 @@ import { failed, type Outcome, succeeded } from "@routewright/runtime/internal/c
 import { urlProblem } from "../core/json-schema.js";
 import { RAMP_ERRORS } from "../core/ramp-errors.js";
 import { problemOf } from "@routewright/runtime/internal/webhooks/last-result.js";
-import { newSecret, type NewWebhook, noWebhook } from "./secret-rotation.js";
+import { newSecret } from "@routewright/runtime/internal/webhooks/signed-event.js";
+import { type NewWebhook, noWebhook } from "./secret-rotation.js";
 
 /** Receivers of a project's events, and the deliveries to them: for the commands and for the API. */
 

@@ -1,8 +1,9 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { isUuid, type ProjectId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
 import { failed, type Outcome, succeeded } from "@routewright/runtime/internal/core/model/outcome.js";
+import { newSecret } from "@routewright/runtime/internal/webhooks/signed-event.js";
 import { runIdempotent } from "../core/idempotency.js";
 import {
   isRampError,
@@ -18,10 +19,6 @@ import type { Vault } from "../core/vault.js";
 export interface NewWebhook {
   readonly webhookId: string;
   readonly secret: string;
-}
-
-export function newSecret(): string {
-  return `whsec_${randomBytes(32).toString("base64")}`;
 }
 
 export function noWebhook(webhookId: string): string {
