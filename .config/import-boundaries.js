@@ -78,8 +78,10 @@ export const BOUNDARIES = {
     runtime/server/release`,
   "runtime/server/mcp": list`
     runtime/core/model runtime/core/http runtime/core/request runtime/core/response runtime/core/handler runtime/pages`,
+  "runtime/server/events": [],
   "runtime/server/accounts": list`
-    runtime/core/model runtime/core/http runtime/core/request runtime/postgres runtime/postgres/connection`,
+    runtime/core/model runtime/core/http runtime/core/request runtime/postgres runtime/postgres/connection
+    runtime/server/events`,
   "runtime/server": list`
     runtime/core/model runtime/core/http runtime/core/environment runtime/core/request runtime/core/warehouse
     runtime/core/response runtime/core/handler runtime/postgres runtime/postgres/embedded runtime/pages

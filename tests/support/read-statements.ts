@@ -35,6 +35,7 @@ const READ = [
     "core/request",
     "server/system",
     "server/accounts",
+    "server/events",
     "server/operations/usage.test.ts",
     "server/operations/usage-shapes.test.ts",
     "verify",

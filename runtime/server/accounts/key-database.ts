@@ -35,7 +35,7 @@ export class KeyDatabase implements KeyStore {
 
   /** Brings the database to this version. */
   static async open(url: string): Promise<KeyDatabase> {
-    await migrateKeys(url);
+    await migrateKeys(url, true);
     const { OwnTables } = await import("../../postgres/own-tables.js");
     return new KeyDatabase(
       new OwnTables(url, { name: "routewright keys", queryTimeoutMs: QUERY_TIMEOUT_MS }),
