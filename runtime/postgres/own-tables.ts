@@ -4,19 +4,30 @@ import { PostgresClient } from "./connection/postgres-client.js";
 /** Short, so that an unresponsive database does not delay the shutdown for long. */
 const CONNECT_TIMEOUT_MS = 3000;
 
-/** One connection for tables of our own beside what is served. It is made when it is first used. */
+/** Runs a statement of a transaction. */
+export type RunStatement = <Row extends object>(
+  text: string,
+  values?: readonly unknown[],
+) => Promise<readonly Row[]>;
+
+interface OwnTablesOptions {
+  /** What the database shows of the connections. */
+  readonly name: string;
+  /** 0 for none. */
+  readonly queryTimeoutMs: number;
+  /** At a time. Default 1. */
+  readonly connections?: number;
+}
+
+/** Connections for tables of our own beside what is served. They are made when they are first used. */
 export class OwnTables {
   readonly #pool: pg.Pool;
 
-  /** `name`: what the database shows of the connection; `queryTimeoutMs`: 0 for none. */
-  constructor(
-    url: string,
-    { name, queryTimeoutMs }: { readonly name: string; readonly queryTimeoutMs: number },
-  ) {
+  constructor(url: string, { name, queryTimeoutMs, connections = 1 }: OwnTablesOptions) {
     this.#pool = new pg.Pool({
       connectionString: url,
       Client: PostgresClient,
-      max: 1,
+      max: connections,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: queryTimeoutMs,
       idleTimeoutMillis: 60_000,
@@ -28,25 +39,35 @@ export class OwnTables {
     this.#pool.on("error", () => undefined);
   }
 
-  /**
-   * Runs statements in one transaction, each with the same values, and returns the rows of the last. Names are PostgreSQL's own,
-   * whatever the role's `search_path` is: a pooler gives the session to others. `lock`: the advisory lock that is held
-   * meanwhile. Rejects when the database fails.
-   */
-  async run<Row extends object>(
+  /** Runs statements in one transaction, each with the same values, and returns the rows of the last. `lock`: the advisory lock that is held meanwhile. Rejects when the database fails. */
+  run<Row extends object>(
     statements: readonly string[],
     values: readonly unknown[],
     lock?: number,
   ): Promise<readonly Row[]> {
+    return this.transaction(async (run) => {
+      let rows: readonly Row[] = [];
+      for (const statement of statements) rows = await run<Row>(statement, values);
+      return rows;
+    }, lock);
+  }
+
+  /**
+   * Runs a transaction. Names are PostgreSQL's own, whatever the role's `search_path` is: a pooler gives the session to others.
+   * Rejects when the database fails.
+   */
+  async transaction<Value>(work: (run: RunStatement) => Promise<Value>, lock?: number): Promise<Value> {
     const client = await this.#pool.connect();
     try {
       const locked = lock === undefined ? "" : `; SELECT pg_advisory_xact_lock(${String(lock)})`;
       await client.query(`BEGIN; SET LOCAL search_path = pg_catalog${locked}`);
-      let rows: readonly Row[] = [];
-      for (const statement of statements) ({ rows } = await client.query<Row>(statement, [...values]));
+      const value = await work(async <Row extends object>(text: string, values: readonly unknown[] = []) => {
+        const { rows } = await client.query<Row>(text, [...values]);
+        return rows;
+      });
       await client.query("COMMIT");
       client.release();
-      return rows;
+      return value;
     } catch (error) {
       const isUsable = error instanceof pg.DatabaseError && (await isRolledBack(client));
       client.release(!isUsable);

@@ -35,6 +35,7 @@ import { adapterProblem, clickhouseAddress } from "../core/model/clickhouse-addr
 import type { Logger } from "../core/http/logger.js";
 import { listen, type RunningServer } from "../core/http/listen.js";
 import { Usage } from "./operations/usage.js";
+import type { EventService } from "./events/event-service.js";
 import { dataApiListener } from "./data-listener.js";
 import type { Service } from "./system/context.js";
 
@@ -80,7 +81,8 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     loaded.rates.close();
     throw error;
   });
-  const parts = openParts({ ...options, builds }, loaded, { usage, storedKeys });
+  const { EventService } = await import("./events/event-service.js");
+  const parts = openParts({ ...options, builds }, loaded, { usage, storedKeys, EventService });
   const { gateway, metrics } = parts;
   const listener = dataApiListener({ ...parts, ...options }, serviceOf({ ...options, builds }, parts));
   const server = await listen(listener, environment.host, environment.port, {
@@ -98,6 +100,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const watcher = keysFile === null ? null : new KeyFileWatcher(keys, keysFile, log);
   const stop = async (): Promise<void> => {
     watcher?.close();
+    parts.events.end();
     await server.stop();
     await parts.close();
   };
@@ -127,13 +130,19 @@ interface ServiceParts {
   readonly dueTimes: DueTimes;
   readonly documents: Documents;
   readonly copies: CopyWatcher;
+  readonly events: EventService;
   close(): Promise<void>;
+}
+
+/** What is loaded before the others are made. */
+interface LoadedParts extends Pick<ServiceParts, "usage" | "storedKeys"> {
+  readonly EventService: typeof EventService;
 }
 
 function openParts(
   options: DataServiceOptions & { readonly builds: BuildRecords },
   loaded: GatewayParts,
-  { usage, storedKeys }: Pick<ServiceParts, "usage" | "storedKeys">,
+  { usage, storedKeys, EventService }: LoadedParts,
 ): ServiceParts {
   const { environment, databaseUrl, title, about, active, builds, log } = options;
   const failing = new FailingEndpoints();
@@ -187,13 +196,21 @@ function openParts(
     },
   );
   const copies = new CopyWatcher({ active, warehouse: gateway.warehouse, builds });
+  const events = new EventService({
+    ...environment,
+    ...{ title, active, builds, log },
+    databaseUrl: environment.keysDatabaseUrl ?? (usage === null ? null : usageUrl(environment, databaseUrl)),
+    dueOf: gateway.dueOf,
+    qualityOf: gateway.qualityOf,
+  });
   const close = async (): Promise<void> => {
     copies.close();
+    await events.close();
     await usage?.close();
     await storedKeys?.close();
     await gateway.close();
   };
-  return { usage, storedKeys, gateway, metrics, failing, dueTimes, documents, copies, close };
+  return { usage, storedKeys, gateway, metrics, failing, dueTimes, documents, copies, events, close };
 }
 
 type ObservedParts = Pick<ServiceParts, "gateway" | "failing" | "dueTimes" | "storedKeys">;
@@ -224,7 +241,7 @@ function servedRelease(
 /** What the system endpoints report. */
 function serviceOf(
   options: DataServiceOptions & { readonly builds: BuildRecords },
-  { gateway, metrics, failing, dueTimes, documents, usage, storedKeys }: ServiceParts,
+  { gateway, metrics, failing, dueTimes, documents, usage, storedKeys, events }: ServiceParts,
 ): Service {
   const { environment, title, active, builds, refreshes, refresh } = options;
   const { warehouse } = gateway;
@@ -247,6 +264,7 @@ function serviceOf(
     metrics: { contentType: registry.contentType, text, recentText: recentText(text) },
     metricsPublic: environment.metricsPublic,
     origins: environment,
+    events,
     usageOf: (keyId) => usage?.daysOf(keyId) ?? Promise.resolve(null),
     refresh,
   };
@@ -289,16 +307,17 @@ async function openStoredKeys(
 }
 
 /** Usage is stored in PostgreSQL. */
-async function openUsage(
-  { usageEnabled, clickhouseUrl, ...named }: Environment,
-  url: string,
-  log: Logger,
-): Promise<Usage | null> {
-  const databaseUrl = clickhouseUrl === null ? url : named.databaseUrl;
-  if (usageEnabled && databaseUrl !== null) return Usage.open({ databaseUrl, log });
-  if (usageEnabled)
+async function openUsage(environment: Environment, url: string, log: Logger): Promise<Usage | null> {
+  const databaseUrl = usageUrl(environment, url);
+  if (environment.usageEnabled && databaseUrl !== null) return Usage.open({ databaseUrl, log });
+  if (environment.usageEnabled)
     log.info(
       "usage is not recorded: it is stored in PostgreSQL. Set DATABASE_URL to one, and CLICKHOUSE_URL to ClickHouse",
     );
   return null;
+}
+
+/** Null: there is no PostgreSQL. */
+function usageUrl({ clickhouseUrl, databaseUrl }: Environment, url: string): string | null {
+  return clickhouseUrl === null ? url : databaseUrl;
 }

@@ -47,6 +47,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
   "start commands and servers as processes, and stop, freeze or replace them": [
     ...within("server/operations", "served", "log-output", "who-costs-what"),
     ...within("server/operations/workers"),
+    ...within("server/events", "streams"),
     ...within("server/accounts", "stored-keys", "unlucky-databases", "upgrade", "workers"),
     ...within("server/release", "adapter", "copies", "damaged-folder", "damaged-installation"),
     ...within("watch", "config", "guard", "refresh", "serve-freshness", "serve-run-results", "watch-command"),

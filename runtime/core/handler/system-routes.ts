@@ -61,6 +61,19 @@ export const PAGE_ROUTES = {
   ),
 } as const;
 
+const EVENT_PATHS = openRecord(
+  {},
+  {
+    path: described(
+      "Paths of endpoints, separated by commas: at most 100. All that the caller may call by default.",
+      {
+        ...text,
+        minLength: 1,
+      },
+    ),
+  },
+);
+
 /** The routes of the service itself as data, which documents describe; `system/` has their handlers. */
 export const ROUTES = {
   status: {
@@ -147,6 +160,32 @@ export const ROUTES = {
       description:
         "As an Atom feed: the endpoints that are late, failed their tests or are deprecated, of those that the caller sees, and " +
         "since when.",
+      responses: [textAnswer("The feed.", "application/atom+xml")],
+    },
+  },
+  events: {
+    method: "GET",
+    path: "/v1/system/events",
+    access: LIMITED,
+    operation: {
+      operationId: "system_events",
+      summary: "Events",
+      description:
+        "What happens to the endpoints that the caller may call, as Server-Sent Events: `data.rebuilt`, `data.late`, " +
+        "`contract.changed`, `endpoint.deprecated`. The header `Last-Event-ID` goes on behind an event of the last 7 days.",
+      query: EVENT_PATHS,
+      responses: [textAnswer("The events, until the client leaves.", "text/event-stream")],
+    },
+  },
+  eventsFeed: {
+    method: "GET",
+    path: "/v1/system/events.atom",
+    access: DOCUMENT,
+    operation: {
+      operationId: "system_events_feed",
+      summary: "Feed of events",
+      description: "The last 100 events of the endpoints that the caller may call, as an Atom feed.",
+      query: EVENT_PATHS,
       responses: [textAnswer("The feed.", "application/atom+xml")],
     },
   },

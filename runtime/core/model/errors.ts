@@ -285,7 +285,7 @@ export const ERRORS = {
   ),
   overloaded: unavailable(
     "The service is overloaded. Try again in {n} seconds.",
-    "too many queries are waiting, or too many bodies are arriving; `Retry-After` has the seconds",
+    "too many queries are waiting, bodies are arriving, or event streams are open; `Retry-After` has the seconds",
   ),
   unreachable: unavailable(
     "The database cannot be reached. Try again in {n} seconds.",

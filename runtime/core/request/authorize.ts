@@ -87,7 +87,7 @@ function limitOf({ rateLimits }: AccessControl, { key, tier }: Caller): number {
 }
 
 /** The caller; with a key that is not accepted, its address and the reason. */
-async function identify(
+export async function identify(
   access: AccessControl,
   request: RequestSource,
   audience: string | null,

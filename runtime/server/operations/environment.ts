@@ -117,6 +117,10 @@ export function dataSettings(variables: Variables) {
     catalogue: variables.oneOf("CATALOGUE", "public", ["public", "allowed"]),
     /** The lowest tier that sees names of upstream nodes in the catalogue; null: none. */
     lineageTier: noneOr(variables.oneOf("LINEAGE_TIER", "tier1", [...TIERS, "none"])),
+    /** Clients that may wait for events at a time, per process. */
+    eventStreams: variables.whole("EVENT_STREAMS", 5000, { min: 0, max: 10_000 }),
+    /** Of one caller, per process. */
+    eventStreamsPerCaller: variables.whole("EVENT_STREAMS_PER_CALLER", 20, { min: 1, max: 10_000 }),
     /** Whether usage is recorded in the database. */
     usageEnabled: variables.flag("USAGE_ENABLED", true),
     /** Whether usage has the shapes of requests. */

@@ -47,6 +47,12 @@ export interface Service {
   /** Whether `/metrics` is public. */
   readonly metricsPublic: boolean;
   readonly origins: OriginSettings;
+  readonly events: {
+    /** Sends events until the client leaves. */
+    readonly stream: (exchange: Exchange) => Promise<HttpError | null>;
+    /** The newest events as a feed. */
+    readonly feed: (exchange: Exchange) => Promise<Reply | HttpError>;
+  };
   /** What a key has used, by day; null where usage is not recorded. */
   readonly usageOf: (keyId: string) => Promise<readonly UsageLine[] | null>;
   /** Reads the manifest again. */

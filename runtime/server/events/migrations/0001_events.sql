@@ -29,7 +29,8 @@ CREATE INDEX ON routewright_events.events (at) WHERE sequence IS NULL;
 CREATE TABLE routewright_events.endpoints (
   path text PRIMARY KEY,
   as_of timestamptz,
-  contract text,
+  -- A digest of each part of what callers rely on.
+  contract jsonb,
   deprecation_date text
 );
 

@@ -1,0 +1,115 @@
+import type { ServerResponse } from "node:http";
+import type { PublishedEvent } from "./event.js";
+import { payloadOf } from "./event.js";
+import type { EventLog } from "./event-log.js";
+import type { Reader } from "./may-read.js";
+
+/** Events of one write. */
+const BATCH = 100;
+/** A client that leaves so many bytes unread is cut off: it comes back with the id of the last event that it read. */
+const MAX_UNREAD = 64 * 1024;
+
+export interface EventStreamOptions {
+  readonly response: ServerResponse;
+  readonly log: EventLog;
+  /** Null: those of all endpoints that the caller may call. */
+  readonly paths: ReadonlySet<string> | null;
+  /** The number of the last event that the client has. */
+  readonly position: number;
+  /** Who the client is now; null: its key is not valid any more. */
+  readonly identify: () => Promise<Reader | null>;
+  readonly mayRead: (reader: Reader, event: PublishedEvent) => boolean;
+  /** Whether there is something left that it may get. */
+  readonly hasRights: (reader: Reader) => boolean;
+}
+
+/** Server-Sent Events to one client: what it has is a number, so that old and new events are sent in one way. */
+export class EventStream {
+  readonly #options: EventStreamOptions;
+  #position: number;
+  #isSending = false;
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options;
+    this.#position = options.position;
+    options.response.write(RETRY);
+    void this.#send();
+  }
+
+  /** New events are there. */
+  tell(events: readonly PublishedEvent[]): void {
+    if (this.#isSending) return;
+    const { paths, log } = this.#options;
+    const isOfOthers = paths !== null && events.every(({ path }) => path === null || !paths.has(path));
+    if (isOfOthers && this.#position === (events[0]?.sequence ?? 0) - 1) this.#position = log.last;
+    else void this.#send();
+  }
+
+  /** A comment keeps proxies from closing the connection; a client whose key has been revoked is cut off. */
+  async beat(): Promise<void> {
+    const { response, log } = this.#options;
+    if ((await this.#reader()) === null || response.destroyed) return;
+    this.#write(BEAT);
+    if (this.#position < log.last) await this.#send();
+  }
+
+  end(): void {
+    this.#options.response.end();
+  }
+
+  /** Never rejects: where the store is away, the next beat goes on. */
+  async #send(): Promise<void> {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    const { response, log } = this.#options;
+    try {
+      while (!response.destroyed && !response.writableEnded) {
+        const events = await log.after(this.#position, BATCH);
+        const last = events.at(-1)?.sequence;
+        if (last === undefined) return;
+        const reader = await this.#reader();
+        if (reader === null) return;
+        this.#write(this.#textOf(events, reader));
+        this.#position = last;
+      }
+    } catch {
+      return;
+    } finally {
+      this.#isSending = false;
+    }
+  }
+
+  /** Null where the stream has ended. */
+  async #reader(): Promise<Reader | null> {
+    const { identify, hasRights } = this.#options;
+    const reader = await identify();
+    if (reader !== null && hasRights(reader)) return reader;
+    this.end();
+    return null;
+  }
+
+  #textOf(events: readonly PublishedEvent[], reader: Reader): string {
+    const { log, paths, mayRead } = this.#options;
+    const { prefix } = log.store;
+    const seen = events.filter(
+      (event) => event.path !== null && (paths === null || paths.has(event.path)) && mayRead(reader, event),
+    );
+    return seen
+      .map(
+        (event) =>
+          `id: ${prefix}${String(event.sequence)}\nevent: ${event.type}\ndata: ${payloadOf(event)}\n\n`,
+      )
+      .join("");
+  }
+
+  #write(text: string): void {
+    const { response } = this.#options;
+    if (text === "" || response.destroyed || response.writableEnded) return;
+    response.write(text);
+    if (response.writableLength > MAX_UNREAD) response.destroy();
+  }
+}
+
+/** After how many milliseconds a client comes back. */
+const RETRY = "retry: 3000\n\n";
+const BEAT = ":\n\n";

@@ -1,0 +1,18 @@
+import type { ActiveRelease } from "../../core/handler/loaded-release.js";
+import { type Caller, mayCall } from "../../core/model/caller.js";
+import type { PublishedEvent } from "./event.js";
+
+/** What decides which events a caller gets. */
+export type Reader = Pick<Caller, "tier" | "allowed" | "org">;
+
+/** Whether a caller gets an event now: one that may call its endpoint, or of operators an unlimited tier3 key. */
+export function mayRead(
+  reader: Reader,
+  { path }: Pick<PublishedEvent, "path">,
+  active: ActiveRelease,
+): boolean {
+  if (path === null) return reader.tier === "tier3" && reader.allowed === null;
+  const spec = active.current.endpoints.get(path)?.spec;
+  if (spec === undefined || !mayCall(reader, path, spec.tier)) return false;
+  return spec.rows === undefined || reader.org !== null;
+}
