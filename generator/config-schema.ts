@@ -131,7 +131,7 @@ export const CONFIG_SCHEMA = {
         HEADLINE_SCHEMA,
       ),
       plans: described(
-        "Plans of organizations whose keys are in a database, by name: tier, requests per minute, and the categories and paths that their keys may call.",
+        "Plans of organizations whose keys are in a database, by name: tier, requests per minute, the categories and paths that their keys may call, quota per month, number of keys and members, price, and where to upgrade.",
         PLANS_SCHEMA,
       ),
       defaultTier: described("Tier of endpoints without a tier tag. Default: tier0.", oneOf(TIERS)),

@@ -20,7 +20,16 @@ export {
   unlessFailed,
 } from "./core/model/outcome.js";
 export { ERRORS, type ErrorCode } from "./core/model/errors.js";
-export { type OrganizationPlan, type Plans, PLANS_SCHEMA } from "./core/model/plan.js";
+export {
+  figuresOf,
+  type OrganizationPlan,
+  OWN_FIGURES,
+  type OwnFigures,
+  type Plans,
+  PLANS_SCHEMA,
+  type Quota,
+  QUOTA_UNITS,
+} from "./core/model/plan.js";
 export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./core/model/tier.js";
 export {
   readGenerationEnvironment,

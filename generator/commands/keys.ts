@@ -1,5 +1,5 @@
-import { type KeyStore, openKeyStore, type Organization } from "@routewright/runtime/keys";
-import { isListed, messageOf, TIERS, type Tier } from "@routewright/runtime/model";
+import { type KeyStore, openKeyStore } from "@routewright/runtime/keys";
+import { isListed, messageOf, type Plans, TIERS, type Tier } from "@routewright/runtime/model";
 import { Option } from "commander";
 import { existsSync } from "node:fs";
 import type { Catalogue } from "../catalogue/catalogue.js";
@@ -7,6 +7,13 @@ import { readSettings } from "../config.js";
 import { readRevision } from "../diff/revision.js";
 import { closest, formatValue, visible } from "../manifest/strings.js";
 import { type CliCommand, EXIT, type CommandResult, failure } from "./command.js";
+import {
+  type LimitFlags,
+  listOrganizations,
+  setLimits,
+  unknownOrganization,
+  withFigureFlags,
+} from "./organization-limits.js";
 
 interface Flags {
   readonly file?: string;
@@ -41,7 +48,9 @@ export function configure(command: CliCommand): void {
     .option("--allow <names...>", "categories and paths that the key is limited to")
     .addOption(file)
     .option("--json", "print the key as JSON and nothing else", false)
-    .runs((flags: OwnerFlags) => onStore(flags, (store) => createKey(store, flags)))
+    .runs(async (flags: OwnerFlags) =>
+      onStore(flags, (store) => createKey(store, flags), (await catalogueIn())?.plans),
+    )
     .helpEnd(["keys create --user ann --tier tier1 --org acme"]);
   command
     .command("list")
@@ -79,6 +88,14 @@ export function configure(command: CliCommand): void {
       onStore({}, (store) => planOf(store, organization, plan, flags)),
     )
     .helpEnd(["keys plan", "keys plan acme pro"]);
+  withFigureFlags(command.command("limits"))
+    .argument("<organization>", "an organization of the database")
+    .description("give an organization figures that go before those of its plan")
+    .option("--none", "take all figures of its own away", false)
+    .runs((organization: string, flags: LimitFlags) =>
+      onStore({}, (store) => setLimits(store, organization, flags)),
+    )
+    .helpEnd(["keys limits acme --requests 100000 --keys 5"]);
   command
     .command("import")
     .argument("[file]", "the key file (default: API_KEYS, or API_KEYS_FILE, or ./api_keys.json)")
@@ -110,8 +127,9 @@ const sourcesOf = ({ file }: Flags) => ({
 async function onStore(
   flags: Flags,
   action: (store: KeyStore) => Promise<CommandResult>,
+  plans: Plans = {},
 ): Promise<CommandResult> {
-  const sources = sourcesOf(flags);
+  const sources = { ...sourcesOf(flags), plans };
   let store: KeyStore | null = null;
   try {
     store = await openKeyStore(sources);
@@ -231,19 +249,12 @@ async function planOf(
   if (!plan !== none) return failure("Name the plan, or take it away with --none.");
   const problem = plan ? await unknownPlan(plan) : null;
   if (problem !== null) return failure(problem);
-  if (!(await organizations.setPlan(id, plan || null)))
-    return failure(`No key has the organization ${formatValue(id)}. \`routewright keys plan\` lists them.`);
+  if (!(await organizations.setPlan(id, plan || null))) return failure(unknownOrganization(id));
   return {
     exit: EXIT.ok,
     output: `${visible(id)} has ${visible(plan || "no plan")}.\n`,
     notes: [takesEffect],
   };
-}
-
-function listOrganizations(list: readonly Organization[], isJson: boolean): CommandResult {
-  if (isJson) return { exit: EXIT.ok, output: `${JSON.stringify(list, null, 2)}\n` };
-  const rows = list.map(({ id, plan, keys }) => [id, plan ?? "", String(keys)].map(visible).join("\t"));
-  return { exit: EXIT.ok, output: `${["organization\tplan\tkeys", ...rows].join("\n")}\n` };
 }
 
 /** A server would open tier0 only. */

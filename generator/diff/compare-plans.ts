@@ -1,4 +1,11 @@
-import { allows, isListed, type OrganizationPlan, type Plans, RATE_LIMITS } from "@routewright/runtime/model";
+import {
+  allows,
+  isListed,
+  type OrganizationPlan,
+  type Plans,
+  QUOTA_UNITS,
+  RATE_LIMITS,
+} from "@routewright/runtime/model";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { severityOf } from "../report/finding.js";
 import type { Change, Difference } from "./change.js";
@@ -41,6 +48,9 @@ function differencesOf(name: string, base: Plans, head: Plans): readonly Differe
   return [
     ...tierDifferences(before, after),
     ...limitDifferences(before, after),
+    ...quotaDifferences(before, after),
+    ...sizeDifferences(before, after),
+    ...priceDifferences(before, after),
     ...pathDifferences(before, after),
   ];
 }
@@ -61,6 +71,43 @@ function limitDifferences(base: OrganizationPlan, head: OrganizationPlan): reado
   if (before === after) return [];
   const kind = after < before ? "plan-limit-lowered" : "plan-limit-raised";
   return [{ kind, before: String(before), after: String(after) }];
+}
+
+function quotaDifferences(
+  { quota: base = {} }: OrganizationPlan,
+  { quota: head = {} }: OrganizationPlan,
+): readonly Difference[] {
+  const units = QUOTA_UNITS.flatMap((unit) => figureDifference("quota", unit, base[unit], head[unit]));
+  const [before = false, after = false] = [base.countNotModified, head.countNotModified];
+  if (before === after || head.requests === undefined) return units;
+  const kind = after ? "plan-quota-lowered" : "plan-quota-raised";
+  return [...units, { kind, subject: "countNotModified", before: String(before), after: String(after) }];
+}
+
+function sizeDifferences(base: OrganizationPlan, head: OrganizationPlan): readonly Difference[] {
+  return (["keys", "members"] as const).flatMap((name) =>
+    figureDifference("size", name, base[name], head[name]),
+  );
+}
+
+/** Without a number there is no limit. */
+function figureDifference(
+  of: "quota" | "size",
+  subject: string,
+  base: number | undefined,
+  head: number | undefined,
+): readonly Difference[] {
+  if (base === head) return [];
+  const kind = (head ?? Infinity) < (base ?? Infinity) ? "lowered" : "raised";
+  const [before = "none", after = "none"] = [base?.toString(), head?.toString()];
+  return [{ kind: `plan-${of}-${kind}`, subject, before, after }];
+}
+
+function priceDifferences(
+  { price: before = "none" }: OrganizationPlan,
+  { price: after = "none" }: OrganizationPlan,
+): readonly Difference[] {
+  return before === after ? [] : [{ kind: "plan-price-changed", before, after }];
 }
 
 function pathDifferences(

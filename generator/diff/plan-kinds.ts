@@ -2,6 +2,7 @@ import { ruleOf } from "../report/finding.js";
 
 const exposing = ruleOf("exposing");
 const breaking = ruleOf("breaking");
+const warning = ruleOf("warning");
 const compatible = ruleOf("compatible");
 
 /** Kinds of change of the plans of organizations. */
@@ -20,6 +21,17 @@ export const PLAN_KINDS = {
     "Calls of its organizations above the limit get 429.",
   ),
   "plan-limit-raised": compatible("Requests per minute of a plan raised", "No call depends on it."),
+  "plan-quota-lowered": breaking(
+    "Quota of a plan lowered",
+    "Calls of its organizations beyond it get 429 until the next month.",
+  ),
+  "plan-quota-raised": compatible("Quota of a plan raised", "No call depends on it."),
+  "plan-size-lowered": warning(
+    "Number of keys or members of a plan lowered",
+    "Its organizations keep what they have, and get no more.",
+  ),
+  "plan-size-raised": compatible("Number of keys or members of a plan raised", "No call depends on it."),
+  "plan-price-changed": warning("Price of a plan changed", "Its organizations are to know it."),
   "plan-paths-removed": breaking("Paths removed from a plan", "Calls of its organizations to them get 403."),
   "plan-paths-added": exposing(
     "Paths added to a plan",

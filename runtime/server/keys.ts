@@ -1,5 +1,6 @@
 /** API keys, for the command line. */
 import { postgresAddressProblem } from "../core/model/postgres-address.js";
+import type { Plans } from "../core/model/plan.js";
 import { EnvironmentKeys } from "./accounts/key-entries.js";
 import { KeyFile } from "./accounts/key-file.js";
 import type { KeyStore } from "./accounts/key-store.js";
@@ -23,6 +24,8 @@ export interface KeySources {
   /** The text of `API_KEYS`. */
   readonly inline?: string | undefined;
   readonly defaultFile: string;
+  /** How many keys organizations of the database may have. */
+  readonly plans?: Plans;
 }
 
 /** The store in which a server with these settings looks first. Rejects where the database cannot be reached. */
@@ -31,13 +34,14 @@ export async function openKeyStore({
   databaseUrl,
   inline,
   defaultFile,
+  plans,
 }: KeySources): Promise<KeyStore> {
   if (file !== undefined) return new KeyFile(file);
   if (databaseUrl) {
     const problem = postgresAddressProblem(databaseUrl);
     if (problem !== null) throw new Error(`must be ${problem.replace(/\.$/, "")}.`);
     const { KeyDatabase } = await import("./accounts/key-database.js");
-    return KeyDatabase.open(databaseUrl);
+    return KeyDatabase.open(databaseUrl, plans);
   }
   return inline ? new EnvironmentKeys(inline) : new KeyFile(defaultFile);
 }

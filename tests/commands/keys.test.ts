@@ -56,9 +56,11 @@ describe("routewright keys, with KEYS_DATABASE_URL,", () => {
     const plans = { pro: { tier: "tier2" } } as const;
     generateInto(join(folder, "generated"), manifestOf([GOOD]), { plans });
     await run(...CREATE);
-    expect((await run("plan")).out).toBe("organization\tplan\tkeys\nacme\t\t1\n");
+    expect((await run("plan")).out).toBe("organization\tplan\tkeys\town figures\nacme\t\t1\n");
     expect(await run("plan", "acme", "pro")).toMatchObject({ exit: 0, out: "acme has pro.\n" });
-    expect(JSON.parse((await run("plan", "--json")).out)).toEqual([{ id: "acme", plan: "pro", keys: 1 }]);
+    expect(JSON.parse((await run("plan", "--json")).out)).toMatchObject([
+      { id: "acme", plan: "pro", keys: 1 },
+    ]);
     expect((await run("plan", "acme", "por")).err).toBe(
       'error: The generated folder has no plan "por". Plans: pro.\n',
     );
@@ -72,6 +74,47 @@ describe("routewright keys, with KEYS_DATABASE_URL,", () => {
     );
   });
 
+  it("gives organizations figures of their own, and no more keys than they may have", async () => {
+    const own = await ownDatabase();
+    const run = (...args: readonly string[]) => keys(args, { KEYS_DATABASE_URL: own });
+    const plans = { pro: { tier: "tier2", keys: 2 } } as const;
+    generateInto(join(folder, "generated"), manifestOf([GOOD]), { plans });
+    const create = async (): Promise<string> => (await run(...CREATE)).err;
+    await run(...CREATE);
+    await run("plan", "acme", "pro");
+    expect(await create()).toContain("Stored hashed");
+    const refusal =
+      "error: acme has as many keys as it may have: revoke one, give it a plan with more, or raise its own number with `routewright keys limits`.\n";
+    expect(await create()).toBe(refusal);
+    expect((await run("limits", "acme", "--keys", "3", "--requests", "5000")).out).toBe(
+      "acme has requests 5000, keys 3.\n",
+    );
+    expect((await run("plan")).out).toContain("acme\tpro\t2\trequests 5000, keys 3\n");
+    // Of two at once one is the third.
+    expect((await Promise.all([create(), create()])).filter((text) => text === refusal)).toHaveLength(1);
+    const [id = ""] = /^[0-9a-f]{12}/m.exec((await run("list")).out) ?? [];
+    // A rotation adds no key, nor does the key that it replaces count.
+    expect((await run("rotate", id)).exit).toBe(0);
+    expect(await create()).toBe(refusal);
+    await run("revoke", id);
+    expect(await create()).toBe(refusal);
+    expect((await run("limits", "acme", "--keys", "plan", "--rows", "7")).out).toBe(
+      "acme has requests 5000, rows 7.\n",
+    );
+    expect((await run("limits", "acme", "--none")).out).toBe("acme has the figures of its plan.\n");
+    expect(await create()).toBe(refusal);
+  });
+
+  it.each([
+    [["acme"], "Name figures, such as --requests 100000, or take all of them away with --none."],
+    [["acme", "--none", "--keys", "3"], "Name figures, such as"],
+    [["acme", "--keys", "0"], "--keys must be a whole number from 1 to 1000000, or `plan`."],
+    [["acme", "--bytes", "1e3"], "--bytes must be a whole number from 1 to 1000000000000000, or `plan`."],
+    [["globex", "--keys", "3"], 'No key has the organization "globex".'],
+  ])("refuses the limits %j", async (args, message) => {
+    expect((await inDatabase("limits", ...args)).err).toContain(`error: ${message}`);
+  });
+
   it("shows names on one line each, whatever characters they have", async () => {
     const own = { KEYS_DATABASE_URL: await ownDatabase() };
     const names = ["--user", "a\x1b[31m\nb\ttier3", "--org", "c\nd\x9b\u202e"];
@@ -79,7 +122,9 @@ describe("routewright keys, with KEYS_DATABASE_URL,", () => {
     const [, line, end] = (await keys(["list"], own)).out.split("\n");
     expect(line).toContain("\ttier1\ta\\u001b[31m\\u000ab\\u0009tier3\tc\\u000ad\\u009b\\u202e\t");
     expect(end).toBe("");
-    expect((await keys(["plan"], own)).out).toBe("organization\tplan\tkeys\nc\\u000ad\\u009b\\u202e\t\t1\n");
+    expect((await keys(["plan"], own)).out).toBe(
+      "organization\tplan\tkeys\town figures\nc\\u000ad\\u009b\\u202e\t\t1\n",
+    );
     for (const args of [["--none"], ["c", ""], ["c", "pro", "--none"]])
       expect([args, (await keys(["plan", ...args], own)).err]).toEqual([
         args,

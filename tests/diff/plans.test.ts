@@ -28,6 +28,37 @@ const TABLE: readonly (readonly [Plans, Plans, readonly string[], readonly strin
     ["plan-tier-raised tier2 → tier3"],
     ["plan-tier-lowered tier3 → tier2"],
   ],
+  [
+    plan(),
+    plan({ quota: { requests: 1000, rows: 50 } }),
+    ["plan-quota-lowered requests none → 1000", "plan-quota-lowered rows none → 50"],
+    ["plan-quota-raised requests 1000 → none", "plan-quota-raised rows 50 → none"],
+  ],
+  [
+    plan({ quota: { bytes: 9 } }),
+    plan({ quota: { bytes: 8 } }),
+    ["plan-quota-lowered bytes 9 → 8"],
+    ["plan-quota-raised bytes 8 → 9"],
+  ],
+  [
+    plan({ quota: { requests: 9 } }),
+    plan({ quota: { requests: 9, countNotModified: true } }),
+    ["plan-quota-lowered countNotModified false → true"],
+    ["plan-quota-raised countNotModified true → false"],
+  ],
+  [
+    plan({ keys: 3, members: 2 }),
+    plan({ keys: 2 }),
+    ["plan-size-lowered keys 3 → 2", "plan-size-raised members 2 → none"],
+    ["plan-size-raised keys 2 → 3", "plan-size-lowered members none → 2"],
+  ],
+  [
+    plan({ price: "€ 10" }),
+    plan({ price: "€ 12" }),
+    ["plan-price-changed € 10 → € 12"],
+    ["plan-price-changed € 12 → € 10"],
+  ],
+  [plan({ upgrade: "https://example.com" }), plan(), [], []],
   [plan(), plan({ allowed: ["shop"] }), ["plan-paths-removed all → shop"], ["plan-paths-added shop → all"]],
   [
     plan({ allowed: ["shop", "bank"] }),
@@ -42,8 +73,8 @@ const judged = (base: Plans, head: Plans) =>
     ({ severity, kind, subject, before, after, endpoint }) => {
       expect(severity).toBe(KINDS[kind].severity);
       expect(endpoint).toBe("plans/pro");
-      const values = after === null ? (subject ?? "") : `${before ?? ""} → ${after}`;
-      return `${kind} ${values}`.trim().replace(/ +/g, " ");
+      const values = after === null ? "" : `${before ?? ""} → ${after}`;
+      return `${kind} ${subject ?? ""} ${values}`.trim().replace(/ +/g, " ");
     },
   );
 

@@ -1,6 +1,7 @@
 import { type OwnTables } from "../../postgres/own-tables.js";
 import { ALL_ORGS } from "../../core/request/keyring.js";
-import { type Outcome, succeeded } from "../../core/model/outcome.js";
+import { failed, type Outcome, succeeded } from "../../core/model/outcome.js";
+import type { Plans } from "../../core/model/plan.js";
 import {
   checkedOwner,
   endOf,
@@ -27,18 +28,21 @@ export class KeyDatabase implements KeyStore {
   readonly takesEffect = "Running servers know of it within 2 seconds.";
   readonly organizations: Organizations;
   readonly #tables: OwnTables;
+  readonly #plans: Plans;
 
-  private constructor(tables: OwnTables) {
+  private constructor(tables: OwnTables, plans: Plans) {
     this.#tables = tables;
+    this.#plans = plans;
     this.organizations = organizationsIn(tables);
   }
 
-  /** Brings the database to this version. */
-  static async open(url: string): Promise<KeyDatabase> {
+  /** Brings the database to this version. `plans`: how many keys their organizations may have. */
+  static async open(url: string, plans: Plans = {}): Promise<KeyDatabase> {
     await migrateKeys(url, true);
     const { OwnTables } = await import("../../postgres/own-tables.js");
     return new KeyDatabase(
       new OwnTables(url, { name: "routewright keys", queryTimeoutMs: QUERY_TIMEOUT_MS }),
+      plans,
     );
   }
 
@@ -51,8 +55,11 @@ export class KeyDatabase implements KeyStore {
     const checked = checkedOwner(owner);
     if (!checked.ok) return checked;
     const { key, id, digest } = randomKey();
-    await this.#insert("created", [[digest, owner]]);
-    return succeeded({ key, id });
+    const limits = Object.entries(this.#plans).flatMap(([plan, each]) =>
+      each.keys === undefined ? [] : [[plan, each.keys] as const],
+    );
+    const added = await this.#insert("created", [[digest, owner]], Object.fromEntries(limits));
+    return added > 0 ? succeeded({ key, id }) : failed(tooManyKeys(owner));
   }
 
   async rotate(id: string, keepSeconds: number): Promise<Outcome<Rotation>> {
@@ -86,13 +93,18 @@ export class KeyDatabase implements KeyStore {
     return this.#tables.close();
   }
 
-  /** The number of new ones: an entry that is there stays as it is. */
+  /**
+   * The number of new ones: an entry that is there stays as it is. `limits`: numbers of keys by plan, where an organization may have
+   * too many; null: all are kept.
+   */
   async #insert(
     action: string,
     keys: readonly (readonly [string, KeyOwner & { readonly created?: string }])[],
+    limits: Readonly<Record<string, number>> | null = null,
   ) {
     const given = keys.map(([digest, { tier, user, org, allowed, created, ...owner }]) => ({
       action,
+      limits,
       digest,
       tier,
       user: storable(user),
@@ -104,7 +116,9 @@ export class KeyDatabase implements KeyStore {
         secondOf(new Date()),
       expires: storableTime(endOf({ tier, user, org, ...owner })),
     }));
-    const added = await this.#tables.run([INSERT], [JSON.stringify(given)]);
+    const added = await this.#tables.run(limits === null ? [INSERT] : [LOCK_ORGANIZATIONS, INSERT], [
+      JSON.stringify(given),
+    ]);
     return added.length;
   }
 
@@ -157,9 +171,20 @@ const KEYS = `SELECT digest, tier, user_name AS "user", ${timeText("created_at")
 
 const AUDIT = `INSERT INTO routewright_keys.audit (actor, action, key, organization)`;
 
+/** Two keys that are created at once are not both the last one. */
+const LOCK_ORGANIZATIONS = `SELECT FROM json_to_recordset($1) AS r(organization text) JOIN routewright_keys.organizations
+  ON organizations.id = organization ORDER BY organization FOR UPDATE OF organizations`;
+
+/** Neither expired nor replaced by a rotation. */
+const COUNTED_KEYS = `SELECT count(*) FROM routewright_keys.keys WHERE keys.organization = organizations.id
+    AND revoked_at IS NULL AND coalesce(expires_at > now(), true)
+    AND NOT EXISTS (SELECT FROM routewright_keys.keys later WHERE later.replaces = keys.id AND later.revoked_at IS NULL)`;
+
 const INSERT = `WITH given AS (
-  SELECT * FROM json_to_recordset($1) AS r(action text, digest text, tier text, "user" text, organization text, "all" boolean,
-    allowed text[], created timestamptz, expires timestamptz)
+  SELECT r.* FROM json_to_recordset($1) AS r(action text, digest text, tier text, "user" text, organization text, "all" boolean,
+    allowed text[], created timestamptz, expires timestamptz, limits json)
+  LEFT JOIN routewright_keys.organizations ON organizations.id = r.organization
+  WHERE limits IS NULL OR coalesce(coalesce(max_keys, (limits ->> plan)::integer) > (${COUNTED_KEYS}), true)
 ), organizations AS (
   INSERT INTO routewright_keys.organizations (id)
   SELECT DISTINCT organization FROM given WHERE organization IS NOT NULL ORDER BY organization
@@ -172,6 +197,10 @@ const INSERT = `WITH given AS (
   RETURNING digest, id, organization
 )
 ${AUDIT} SELECT 'command', action, id, added.organization FROM added JOIN given USING (digest) RETURNING key`;
+
+function tooManyKeys({ org }: KeyOwner): string {
+  return `${org} has as many keys as it may have: revoke one, give it a plan with more, or raise its own number with \`routewright keys limits\`.`;
+}
 
 /** No row where another command has revoked the key meanwhile. */
 const ROTATE = `WITH given AS (

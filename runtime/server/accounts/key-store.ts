@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { CHECKED_PREFIX, checksumOf, hashOf, KEY_ID_DIGITS, readOwner } from "../../core/request/keyring.js";
 import { failed, type Outcome, succeeded } from "../../core/model/outcome.js";
+import type { OwnFigures } from "../../core/model/plan.js";
 import type { Tier } from "../../core/model/tier.js";
 
 /** Random bytes of a key: 256 bits cannot be guessed. */
@@ -46,6 +47,8 @@ export interface Organization {
   readonly plan: string | null;
   /** Keys that are not revoked. */
   readonly keys: number;
+  /** Figures that go before those of its plan; null: the plan's. */
+  readonly own: OwnFigures;
 }
 
 /** Where API keys lie (runtime/docs/keys.md). An id is that of a key, or its beginning. Only hashes are stored. */
@@ -73,6 +76,8 @@ export interface Organizations {
   list(): Promise<readonly Organization[]>;
   /** Gives an organization a plan; null: none. False where there is no such organization. */
   setPlan(id: string, plan: string | null): Promise<boolean>;
+  /** Gives an organization figures of its own; null: the plan's. False where there is no such organization. */
+  setFigures(id: string, figures: OwnFigures): Promise<boolean>;
 }
 
 /** A new key: `sk_live_rw_`, 43 random characters and a checksum. */

@@ -116,7 +116,7 @@ describe("the keys of an organization with a plan", () => {
     const { store, setPlan } = await serve();
     expect(await store.organizations.setPlan("globex", "small")).toBe(false);
     await setPlan("small");
-    expect(await store.organizations.list()).toEqual([{ id: "acme", plan: "small", keys: 1 }]);
+    expect(await store.organizations.list()).toMatchObject([{ id: "acme", plan: "small", keys: 1 }]);
   });
 });
 
