@@ -301,7 +301,9 @@ async function openStoredKeys(
 ): Promise<StoredKeyReader | null> {
   if (databaseUrl === null) return null;
   const { StoredKeyReader } = await import("./accounts/stored-keys.js");
-  const stored = await StoredKeyReader.open({ databaseUrl, staleSeconds, plans, log });
+  const { UseReports } = await import("./accounts/use-reports.js");
+  const reports = await UseReports.open(databaseUrl, log);
+  const stored = await StoredKeyReader.open({ databaseUrl, staleSeconds, plans, reports, log });
   keys.setStored(stored);
   return stored;
 }

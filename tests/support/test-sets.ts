@@ -49,6 +49,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("server/operations/workers"),
     ...within("server/events", "streams"),
     ...within("server/accounts", "stored-keys", "unlucky-databases", "upgrade", "workers"),
+    ...within("server/accounts", "quotas", "stored-keys", "unlucky-databases", "upgrade", "workers"),
     ...within("server/release", "adapter", "copies", "damaged-folder", "damaged-installation"),
     ...within("watch", "config", "guard", "refresh", "serve-freshness", "serve-run-results", "watch-command"),
     ...within("postgres", "connections", "lost-connections", "outage", "swaps-under-traffic"),

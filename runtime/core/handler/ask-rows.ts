@@ -94,7 +94,9 @@ export async function askAll<T extends object>(
   // As at the path itself: it is none that this caller knows of.
   const refusal = refused !== null && gateway.catalogue === "allowed" ? httpError("notFound") : refused;
   times.end("authorize");
-  const questions = refusal ?? (await readQuestions());
+  const asked = refusal ?? (await readQuestions());
+  const exceeded = isHttpError(asked) ? null : await context.caller.key?.use?.take(context);
+  const questions = exceeded ?? asked;
   times.end("resolve");
   const { outcome, sent } = isHttpError(questions)
     ? { outcome: questions, sent: NO_ROWS }

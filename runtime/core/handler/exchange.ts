@@ -197,8 +197,9 @@ const PROBLEM = { "Content-Type": "application/problem+json" };
 function problemOf({ code, status, detail }: HttpError, { window }: RequestContext): object {
   const title = sentenceOf(ERRORS[code].when);
   const isOfWindow = code === "rateLimited" && window.count > window.limit;
-  if (!isOfWindow) return { type: `urn:routewright:error:${code}`, title, status, detail };
-  return { type: QUOTA_EXCEEDED, title, status, detail, "violated-policies": [MINUTE_POLICY] };
+  const violated = code === "quotaExceeded" ? "month" : isOfWindow ? MINUTE_POLICY : null;
+  if (violated === null) return { type: `urn:routewright:error:${code}`, title, status, detail };
+  return { type: QUOTA_EXCEEDED, title, status, detail, "violated-policies": [violated] };
 }
 
 /** draft-ietf-httpapi-ratelimit-headers-11, 5.1. */

@@ -64,6 +64,9 @@ async function serveRows(exchange: Exchange, endpoint: ServedEndpoint): Promise<
   const query = await resolveRequest(gateway, endpoint, request, context.caller);
   times.end("resolve");
   if (isRefused(query)) return query;
+  const quota = context.caller.key?.use?.take(context) ?? null;
+  const exceeded = quota && (await quota);
+  if (exceeded !== null) return exceeded;
   exchange.parameters = parameterNames(endpoint, query);
   const { method = "", headers } = request;
   if (gateway.usageShapes) exchange.shape = shapeOf(endpoint, query, method, context.caller.tier);

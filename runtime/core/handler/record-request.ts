@@ -15,9 +15,13 @@ interface ServedRequest extends Omit<
 /** Records a request to an endpoint, over HTTP or by a tool. */
 export function recordRequest(
   gateway: Gateway,
-  { id: requestId, caller }: RequestContext,
+  context: RequestContext,
   { method, route, path, parameters, shape = null, status, error, trace, sent, times }: ServedRequest,
 ): void {
+  const { id: requestId, caller } = context;
+  const { rows, bytes, databaseMs } = sent;
+  if (context.taken > 0 && route !== null)
+    caller.key?.use?.count(context, { key: caller.key.id, endpoint: route, status, rows, bytes, databaseMs });
   gateway.recordRequest({
     requestId,
     caller,
@@ -31,9 +35,9 @@ export function recordRequest(
     trace,
     milliseconds: times.milliseconds,
     steps: times.steps,
-    rows: sent.rows,
-    bytes: sent.bytes,
-    databaseMs: sent.databaseMs,
+    rows,
+    bytes,
+    databaseMs,
   });
 }
 

@@ -1,4 +1,5 @@
 import type { HttpError } from "./errors.js";
+import type { CountedRequest, OrganizationUse } from "./organization-use.js";
 import { allows, isListed, type Tier } from "./tier.js";
 
 /** An API key as its owner got it, or the JWT of a user. */
@@ -15,6 +16,8 @@ export interface ApiKey {
   readonly allowed: readonly string[] | null;
   /** Of its organization's plan; absent: that of the tier. */
   readonly requestsPerMinute?: number;
+  /** Counts what its organization uses; absent where nothing does. */
+  readonly use?: OrganizationUse;
 }
 
 /** Who sends a request: the owner of a key or, without one, a network address (runtime/docs/keys.md). */
@@ -47,7 +50,7 @@ export interface RateWindow {
 }
 
 /** A request while it is served, from its headers to its response. */
-export interface RequestContext {
+export interface RequestContext extends CountedRequest {
   /** In `X-Request-Id` and in the log. */
   readonly id: string;
   readonly caller: Caller;

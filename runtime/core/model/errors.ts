@@ -267,6 +267,14 @@ export const ERRORS = {
     "Rate limit exceeded. Try again in {n} seconds.",
     "the caller's window, or the limit of documents by address, is used up; `Retry-After` has the seconds",
   ),
+  quotaExceeded: answers(429)(
+    "The quota of {quota} {unit} a month is used up. Try again in {n} seconds.{upgrade}",
+    "the organization has used its quota of the calendar month in UTC; `Retry-After` has the seconds until the next, or 1 where other processes hold the rest, and the text the plan's `upgrade`",
+  ),
+  quotaUnreachable: unavailable(
+    "The quota cannot be read. Try again in {n} seconds.",
+    "the organization has a quota, and the database of KEYS_DATABASE_URL does not respond; `Retry-After` has the seconds",
+  ),
   queryFailed: failed(
     "Database query failed.",
     "the database cannot answer; the cause is in the log under the X-Request-Id",

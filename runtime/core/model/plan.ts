@@ -78,6 +78,7 @@ export function figuresOf(plan: Partial<OrganizationPlan>, own: Partial<OwnFigur
     requestsPerMinute: own.requestsPerMinute ?? plan.requestsPerMinute,
     keys: own.keys ?? plan.keys,
     members: own.members ?? plan.members,
+    upgrade: plan.upgrade,
     quota: {
       requests: own.requests ?? quota.requests,
       rows: own.rows ?? quota.rows,
@@ -86,6 +87,8 @@ export function figuresOf(plan: Partial<OrganizationPlan>, own: Partial<OwnFigur
     },
   };
 }
+
+export type Figures = ReturnType<typeof figuresOf>;
 
 /** A key of an organization with this plan: the lower of both tiers, and what both allow. */
 export function withPlan(key: ApiKey, { tier, requestsPerMinute, allowed }: OrganizationPlan): ApiKey {

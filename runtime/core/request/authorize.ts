@@ -78,7 +78,7 @@ function contextOf(
 ): RequestContext {
   const window = { count, resetAt, limit: limitOf(access, caller) };
   const cors = corsHeaders(access.corsOrigins, request);
-  return { id: requestIdOf(request), caller, window, cors, refusal, isStillNeeded };
+  return { id: requestIdOf(request), caller, window, cors, refusal, isStillNeeded, taken: 0 };
 }
 
 /** Requests per window: of the plan, or of the tier. */
@@ -151,8 +151,9 @@ const POLICY_WINDOW = `;w=${RATE_WINDOW_SECONDS}`;
  * Headers of every response: rate limit window, in our own headers and in those of draft-ietf-httpapi-ratelimit-headers-11, request id
  * and CORS, as flat name and value pairs.
  */
-export function callerHeaders({ id, window, cors }: RequestContext): string[] {
+export function callerHeaders({ id, window, cors, caller }: RequestContext): string[] {
   const { limit, count, resetAt } = window;
+  const month = caller.key?.use?.month;
   const remaining = String(Math.max(0, limit - count));
   return [
     "X-RateLimit-Limit",
@@ -162,9 +163,9 @@ export function callerHeaders({ id, window, cors }: RequestContext): string[] {
     "X-RateLimit-Reset",
     String(Math.ceil(resetAt / 1000)),
     "RateLimit",
-    `${SERVICE_LIMIT}${remaining};t=${String(secondsLeft(window))}`,
+    `${SERVICE_LIMIT}${remaining};t=${String(secondsLeft(window))}${month?.limit ?? ""}`,
     "RateLimit-Policy",
-    `${POLICY}${String(limit)}${POLICY_WINDOW}`,
+    `${POLICY}${String(limit)}${POLICY_WINDOW}${month?.policy ?? ""}`,
     "X-Request-Id",
     id,
     ...cors,

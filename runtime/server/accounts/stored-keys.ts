@@ -5,10 +5,18 @@ import type { Logger } from "../../core/http/logger.js";
 import type { ApiKey } from "../../core/model/caller.js";
 import { messageOf } from "../../core/model/outcome.js";
 import { ownValue } from "../../core/model/own-value.js";
-import { type OrganizationPlan, type Plans, withPlan } from "../../core/model/plan.js";
+import {
+  figuresOf,
+  type OrganizationPlan,
+  type OwnFigures,
+  type Plans,
+  withPlan,
+} from "../../core/model/plan.js";
 import type { Tier } from "../../core/model/tier.js";
 import type { StoredKeys } from "../../core/request/keyring.js";
+import { OWN_FIGURES_JSON } from "./organizations.js";
 import { LAST_TIME, migrateKeys } from "./schema.js";
+import type { UseReports } from "./use-reports.js";
 
 /** How often the database is asked for changes, beside its notifications: a pooler can lose these. */
 const CHECK_MS = 1000;
@@ -27,6 +35,8 @@ export interface StoredKeysOptions {
   readonly staleSeconds: number;
   /** Of the release that is served first. */
   readonly plans: Plans;
+  /** Where the use of organizations is counted. Default: nowhere. */
+  readonly reports?: UseReports;
   readonly log: Logger;
 }
 
@@ -95,7 +105,8 @@ export class StoredKeyReader implements StoredKeys {
 
   /** Why keys may be out of date, as a sentence for `/health`; null while they are not. */
   get degraded(): string | null {
-    return this.#isAway ? "The database of the keys is unreachable: new keys are refused." : null;
+    if (this.#isAway) return "The database of the keys is unreachable: new keys are refused.";
+    return this.#options.reports?.degraded ?? null;
   }
 
   /** The number of keys, revoked ones too. */
@@ -127,6 +138,7 @@ export class StoredKeyReader implements StoredKeys {
     clearInterval(this.#timer);
     await this.#checking;
     await this.#writeUses().catch(() => undefined);
+    await this.#options.reports?.close();
     this.#drop();
   }
 
@@ -167,11 +179,18 @@ export class StoredKeyReader implements StoredKeys {
   /** A plan that is not served opens only what everybody may call. */
   #ownerOf(row: KeyRow): ApiKey | null {
     if (row.isRevoked) return null;
-    const { id, user, tier, org, allowed, plan } = row;
+    const { id, user, tier, org, allowed, plan, number, own } = row;
     // A later one that SQL wrote is none that JavaScript can print.
     const expiresAt = row.expiresAt === null ? null : Math.min(row.expiresAt, LAST_TIME);
     const key = { id, user: user || id, tier, org, expiresAt, allowed };
-    return plan === null ? key : withPlan(key, ownValue(this.#plans, plan) ?? NO_PLAN);
+    const planned = plan === null ? null : (ownValue(this.#plans, plan) ?? NO_PLAN);
+    const { requestsPerMinute, ...figures } = figuresOf(planned ?? {}, own);
+    const use = number === null ? undefined : this.#options.reports?.shareOf(number, figures);
+    return {
+      ...(planned === null ? key : withPlan(key, planned)),
+      ...(requestsPerMinute !== undefined && { requestsPerMinute }),
+      ...(use && { use }),
+    };
   }
 
   #warnOfPlans(): void {
@@ -267,10 +286,14 @@ interface KeyRow {
   readonly allowed: readonly string[] | null;
   readonly isRevoked: boolean;
   readonly plan: string | null;
+  /** Of its organization; null without one. */
+  readonly number: number | null;
+  readonly own: Partial<OwnFigures>;
 }
 
 /** `allowed` is a flat list without null, also where SQL wrote another. Up to the revision that was read before: what was written meanwhile is read again, and that changes nothing. */
 const CHANGED = `SELECT digest, keys.id, user_name AS "user", tier, revoked_at IS NOT NULL AS "isRevoked", plan,
+    number::pg_catalog.float8 AS number, ${OWN_FIGURES_JSON} AS own,
     CASE WHEN allowed IS NOT NULL THEN ARRAY(SELECT each FROM pg_catalog.unnest(allowed) AS each WHERE each IS NOT NULL) END AS allowed,
     CASE WHEN all_organizations THEN '*' ELSE coalesce(organization, '') END AS org,
     pg_catalog.date_part('epoch', expires_at) OPERATOR(pg_catalog.*) 1000 AS "expiresAt"

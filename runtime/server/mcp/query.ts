@@ -53,7 +53,10 @@ export async function queryForTool(
       names = parameterNames(endpoint, query);
       if (gateway.usageShapes) shape = shapeOf(endpoint, query, "MCP", caller.tier);
     }
-    outcome = isHttpError(query) ? query : await readReply(exchange, endpoint, query, isSummary);
+    const exceeded = isHttpError(query) ? null : await caller.key?.use?.take(context);
+    outcome = isHttpError(query)
+      ? query
+      : (exceeded ?? (await readReply(exchange, endpoint, query, isSummary)));
     times.end("run");
   }
   const error = isHttpError(outcome) ? outcome : null;

@@ -1,0 +1,176 @@
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
+import type { OwnFigures, Plans } from "../../../runtime/core/model/plan.js";
+import { atEnd } from "../../support/at-end.js";
+import { ownDatabase, ownSchema, queryAt } from "../../support/database.js";
+import { sendRequest } from "../../support/http-client.js";
+import { manifestOf } from "../../support/manifest.js";
+import { generateInto, ownFolder, startFolder } from "../../support/service.js";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const SOON = { timeout: 20_000, interval: 20 };
+const schema = await ownSchema("CREATE TABLE @.sales AS SELECT generate_series(1, 10) AS id");
+const MANIFEST = manifestOf([
+  {
+    name: "sales",
+    schema,
+    tags: ["production", "shop", "api:sales", "tier1"],
+    columns: { id: "int" },
+    api: { allow_unfiltered: true, pagination: { enabled: true, default_limit: 100, max_limit: 1000 } },
+  },
+]);
+const UPGRADE = "https://example.com/plans";
+const PLANS: Plans = {
+  small: { tier: "tier1", quota: { requests: 5 }, upgrade: UPGRADE },
+  large: { tier: "tier1", quota: { requests: 100_000 } },
+  rows: { tier: "tier1", quota: { rows: 25 } },
+  bytes: { tier: "tier1", quota: { bytes: 1000, countNotModified: true } },
+};
+const NO_FIGURES: OwnFigures = {
+  requestsPerMinute: null,
+  requests: null,
+  rows: null,
+  bytes: null,
+  keys: null,
+  members: null,
+};
+
+/** Servers over one database of keys, with a key of the organization acme on a plan. */
+async function serve(plan: string, servers = 1) {
+  const folder = ownFolder();
+  generateInto(join(folder), MANIFEST, { plans: PLANS });
+  const databaseUrl = await ownDatabase();
+  const store = await KeyDatabase.open(databaseUrl);
+  atEnd(() => store.close());
+  const made = await store.create({ tier: "tier2", user: "ann", org: "acme" });
+  if (!made.ok) throw new Error(made.problems.join(" "));
+  const { key } = made.value;
+  await store.organizations.setPlan("acme", plan);
+  const services: Awaited<ReturnType<typeof startFolder>>[] = [];
+  for (let i = 0; i < servers; i++)
+    services.push(await startFolder(folder, { KEYS_DATABASE_URL: databaseUrl }));
+  let served = 0;
+  const ask = async (path = "/v1/shop/sales", headers: Readonly<Record<string, string>> = {}, server = 0) => {
+    const reply = await sendRequest(services[server]?.url ?? "", path, { key, headers });
+    if (reply.status === 200) served++;
+    return reply;
+  };
+  const used = async (): Promise<readonly number[]> => {
+    const [row] = await queryAt(
+      databaseUrl,
+      'SELECT sum(requests) requests, sum(rows) "rows", sum(bytes) bytes FROM routewright_keys.month_use',
+    );
+    return [Number(row?.["requests"]), Number(row?.["rows"]), Number(row?.["bytes"])];
+  };
+  const query = (text: string) => queryAt(databaseUrl, text);
+  return { store, services, ask, used, query, served: () => served };
+}
+
+describe("an organization with a quota of requests", () => {
+  it("gets exactly so many, then 429 until the next month, with where to upgrade", async () => {
+    const { ask, used } = await serve("small");
+    for (let i = 0; i < 5; i++) expect([i, (await ask()).status]).toEqual([i, 200]);
+    const { status, headers, text } = await ask();
+    expect(status).toBe(429);
+    const now = new Date();
+    const end = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
+    expect(Math.abs(Number(headers["retry-after"]) - (end - now.getTime()) / 1000)).toBeLessThan(5);
+    expect(JSON.parse(text)).toEqual({
+      detail: `The quota of 5 requests a month is used up. Try again in ${String(headers["retry-after"])} seconds. Upgrade: ${UPGRADE}`,
+    });
+    expect(headers["ratelimit"]).toMatch(/^"minute";r=\d+;t=\d+, "month";r=0;t=\d+$/);
+    expect(headers["ratelimit-policy"]).toMatch(/^"minute";q=500;w=60, "month";q=5;w=2(419|505|592|678)\d+$/);
+    const problem = await ask("/v1/shop/sales", { accept: "application/problem+json" });
+    expect(JSON.parse(problem.text)).toMatchObject({
+      type: "https://iana.org/assignments/http-problem-types#quota-exceeded",
+      "violated-policies": ["month"],
+    });
+    expect((await used())[0]).toBe(5);
+  });
+
+  it("does not count errors and refusals, nor 304", async () => {
+    const { ask, used } = await serve("small");
+    const { headers } = await ask();
+    for (let i = 0; i < 6; i++) {
+      expect((await ask("/v1/shop/sales?none=1")).status).toBe(400);
+      expect((await ask("/v1/none")).status).toBe(404);
+      expect((await ask("/v1/shop/sales", { "if-none-match": headers["etag"] ?? "" })).status).toBe(304);
+    }
+    for (let i = 0; i < 4; i++) expect((await ask()).status).toBe(200);
+    expect((await ask()).status).toBe(429);
+    expect((await used())[0]).toBe(5);
+  });
+
+  it("gets as many of two servers together, however many it sends at once", async () => {
+    const { ask, used, store, served } = await serve("small", 2);
+    await store.organizations.setFigures("acme", {
+      ...NO_FIGURES,
+      requests: 60,
+      requestsPerMinute: 100_000,
+    });
+    await expect.poll(async () => (await ask()).headers["ratelimit-policy"], SOON).toContain("q=60");
+    await expect
+      .poll(async () => (await ask("/v1/shop/sales", {}, 1)).headers["ratelimit-policy"], SOON)
+      .toContain("q=60");
+    const round = async (): Promise<number | undefined> => {
+      const asked = Array.from({ length: 20 }, (_, i) => ask(undefined, {}, i % 2));
+      await Promise.all(asked);
+      return (await used())[0];
+    };
+    // What one server holds and does not need comes back within seconds.
+    await expect.poll(round, SOON).toBe(60);
+    expect(await round()).toBe(60);
+    expect(served()).toBe(60);
+  });
+
+  it("keeps what it used when its plan changes, which counts at once", async () => {
+    const { ask, used, store, query } = await serve("small");
+    while ((await ask()).status === 200);
+    await store.organizations.setPlan("acme", "large");
+    await expect.poll(async () => (await ask()).status, SOON).toBe(200);
+    expect((await ask()).headers["ratelimit"]).toMatch(/"month";r=9999\d;/);
+    await store.organizations.setPlan("acme", "small");
+    await expect.poll(async () => (await ask()).status, SOON).toBe(429);
+    expect((await used())[0]).toBeGreaterThanOrEqual(7);
+    const events = await query(
+      "SELECT unit, percent, quota::int, used::int FROM routewright_keys.quota_events ORDER BY id",
+    );
+    expect(events).toEqual([
+      { unit: "requests", percent: 80, quota: 5, used: 4 },
+      { unit: "requests", percent: 100, quota: 5, used: 5 },
+    ]);
+  });
+});
+
+describe("an organization with a quota of", () => {
+  it("rows gets the whole response that crosses it", async () => {
+    const { ask, used } = await serve("rows");
+    const statuses = [await ask(), await ask(), await ask(), await ask()].map(({ status }) => status);
+    expect(statuses).toEqual([200, 200, 200, 429]);
+    expect(await used()).toEqual([3, 30, expect.any(Number)]);
+  });
+
+  it("bytes sees it in RateLimit", async () => {
+    const { ask, used } = await serve("bytes");
+    const { headers, text } = await ask();
+    expect(headers["ratelimit-policy"]).toMatch(/, "month";q=1000;w=\d+;qu="content-bytes"$/);
+    while ((await ask()).status === 200);
+    const [requests = 0, , bytes = 0] = await used();
+    expect(bytes).toBeGreaterThanOrEqual(1000);
+    expect(bytes).toBeLessThan(1000 + text.length);
+    expect(bytes).toBe(requests * text.length);
+  });
+});
+
+it("a server that stops gives its share back, and has counted everything by key, endpoint and hour", async () => {
+  const { ask, services, query, store } = await serve("large");
+  await store.organizations.setFigures("acme", { ...NO_FIGURES, requestsPerMinute: 100_000 });
+  for (let i = 0; i < 30; i++) expect((await ask()).status).toBe(200);
+  await Promise.all(services.map((service) => service.stop()));
+  expect(await query("SELECT FROM routewright_keys.shares")).toEqual([]);
+  expect(
+    await query('SELECT endpoint, requests::int, "rows"::int, length(key) FROM routewright_keys.metered'),
+  ).toEqual([{ endpoint: "/v1/shop/sales", requests: 30, rows: 300, length: 12 }]);
+});
