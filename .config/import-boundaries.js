@@ -28,11 +28,11 @@ export const BOUNDARIES = {
   "generator/artifacts": list`@routewright/runtime`,
   "generator/manifest": list`generator/artifacts @routewright/runtime`,
   "generator/catalogue": list`generator/manifest @routewright/runtime`,
-  "generator/render": list`generator/manifest generator/catalogue @routewright/runtime`,
-  "generator/output": list`generator/manifest generator/render @routewright/runtime`,
   "generator/report": list`generator/manifest`,
   "generator/diff": list`
     generator/artifacts generator/manifest generator/catalogue generator/report @routewright/runtime`,
+  "generator/render": list`generator/manifest generator/catalogue generator/diff @routewright/runtime`,
+  "generator/output": list`generator/manifest generator/render @routewright/runtime`,
   "generator/lint": list`
     generator/artifacts generator/manifest generator/catalogue generator/report @routewright/runtime`,
   "generator/verify": list`

@@ -17,6 +17,7 @@ import { inDocumentedOrder } from "./path.js";
 import { withoutPrivateFilters } from "./private-filters.js";
 import { withoutClaimedPaths } from "./settings/former-paths.js";
 import { type MaxAge, publicAgeOf } from "./settings/max-age.js";
+import { versionsOfPaths } from "./version-paths.js";
 import { hasResource, isPublished } from "../manifest/publishing.js";
 
 /** One schema for all relations, or the schema that serves in place of each of the manifest's; `*` in a key stands for any text. */
@@ -43,6 +44,9 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
   const valid: CatalogueEntry[] = [];
   const skipped: Skipped[] = [];
   const warnings: Warning[] = [];
+  const { rules } = manifest.publishing;
+  const [named, others] = partition(manifest.models, ({ uniqueId }) => rules.has(uniqueId));
+  const tagged = others.filter(({ tags }) => isPublished(tags));
   const context: Context = {
     defaultTier: options.defaultTier ?? "tier0",
     // Elsewhere columns are nullable unless declared otherwise.
@@ -50,8 +54,8 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     publicAge: publicAgeOf(options.publicMaxAge ?? 0),
     graph: manifest.graph,
     owners: new Map(),
+    versions: versionsOfPaths(tagged),
   };
-  const { rules } = manifest.publishing;
   const add = (model: Model): void => {
     const reading = readModel(model, context);
     warnings.push(...reading.warnings);
@@ -65,8 +69,7 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     if (problems.length === 0) valid.push(entry);
     else skipped.push({ model: model.uniqueId, file: model.file, reason: "invalid", problems });
   };
-  const [named, tagged] = partition(manifest.models, ({ uniqueId }) => rules.has(uniqueId));
-  for (const model of tagged) if (isPublished(model.tags)) add(model);
+  for (const model of tagged) add(model);
   const index = new SemanticIndex(manifest);
   const ofMetrics = metricEndpoints(index, context);
   valid.push(...ofMetrics.entries);

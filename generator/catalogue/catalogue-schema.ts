@@ -105,6 +105,10 @@ const endpoint: Schema<CatalogueEntry> = record(
     successor: textOrNull,
   },
   {
+    version: text,
+    versionPath: path,
+    successorChanges: texts,
+    goneAt: text,
     title: text,
     owner: text,
     stability: oneOf(["preview"]),

@@ -35,6 +35,10 @@ export interface CatalogueEntry extends Endpoint {
   readonly resource: string;
   readonly granularity: string | null;
   readonly window: string | null;
+  /** dbt's version of the model; absent for a model without versions. */
+  readonly version?: string;
+  /** What changes for callers who move to the successor, as `diff` says it; absent without one. */
+  readonly successorChanges?: readonly string[];
   /** Whether a tag names the tier; otherwise it is the default tier. */
   readonly hasTierTag: boolean;
   /** Whether the project marks the whole model as private data. */

@@ -23,8 +23,9 @@ import {
 import { canBeNaN, isWideNumber, parseColumnType } from "./column-types/column-type.js";
 import { modelAggregate } from "./metrics/model-aggregate.js";
 import { nearKeysOf } from "./near-keys.js";
-import { type ModelTags, pathOf } from "./path.js";
+import { type ModelTags, resourceOf, type VersionOfPath } from "./path.js";
 import { freshnessOf } from "./settings/freshness.js";
+import { goneAtOf } from "./settings/gone-after.js";
 import { isExcluded } from "./settings/meta-api.js";
 import { type ReadSettings, readSettingsOf } from "./settings/read.js";
 import { readTags } from "./tags.js";
@@ -38,6 +39,8 @@ export interface Context {
   readonly graph: Graph;
   /** Path → its model: the first by `unique_id`, valid or not, so that fixing a model never moves a path. */
   readonly owners: Map<string, string>;
+  /** By `unique_id`. */
+  readonly versions: ReadonlyMap<string, VersionOfPath>;
 }
 
 type ModelReading = { readonly warnings: readonly Warning[] } & (
@@ -47,7 +50,7 @@ type ModelReading = { readonly warnings: readonly Warning[] } & (
 /** Reads a published model: its node, its tags, its settings, its endpoint. All problems are reported together. */
 export function readModel(model: Model, context: Context): ModelReading {
   if (isExcluded(model)) return { warnings: [], skipped: skip(model, "excluded", []) };
-  const { tags, path, ...ofTags } = readTags(model);
+  const { tags, path, versionPath, ...ofTags } = readTags(model, context.versions.get(model.uniqueId));
   const nearKeys = nearKeysOf(context.graph.get(model.uniqueId)?.json ?? {});
   const { settings, ...ofSettings } = readSettingsOf(model, path, context.nullableByDefault);
   const of = <Each extends Complaint>(each: Each) => ({ model: model.uniqueId, ...each });
@@ -59,11 +62,12 @@ export function readModel(model: Model, context: Context): ModelReading {
   ].map(of);
   const noColumns = problems.length === 0 ? withoutColumns(model) : [];
   const warnings = [...ofSettings.warnings, ...nearKeys.warnings, ...ofTags.warnings, ...noColumns].map(of);
-  const taken = path === null ? [] : takePath(path, model, context);
+  const taken = [path, versionPath].flatMap((each) => (each == null ? [] : takePath(each, model, context)));
   if (settings === null || problems.length > 0)
     return { warnings, skipped: skip(model, "invalid", [...problems, ...taken]) };
   if (taken.length > 0) return { warnings, skipped: skip(model, "path-taken", taken) };
-  return { warnings, entry: entryOf(model, tags, settings, context) };
+  const place = { path: path ?? "", ...(versionPath !== undefined && { versionPath }) };
+  return { warnings, entry: entryOf(model, place, tags, settings, context) };
 }
 
 function nodeProblems(model: Model): readonly Complaint[] {
@@ -130,8 +134,14 @@ function unversioned(uniqueId: string): string {
 }
 
 /** Its keys are in the order of `catalogue.json`. */
-function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context: Context): CatalogueEntry {
-  const { category, resource, granularity, window, tier } = tags;
+function entryOf(
+  model: Model,
+  place: Pick<CatalogueEntry, "path" | "versionPath">,
+  tags: ModelTags,
+  settings: ReadSettings,
+  context: Context,
+): CatalogueEntry {
+  const { category, granularity, window, tier } = tags;
   const { methods, legacy, parameters, ...api } = settings.api;
   const {
     numbers,
@@ -154,14 +164,15 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
   const { aggregate } = settings.routewright;
   const words = synonymsOf(model, settings);
   const entry: CatalogueEntry = {
-    path: pathOf(tags),
+    ...place,
     model: model.name,
     uniqueId: model.uniqueId,
     file: model.file,
     category,
-    resource,
+    resource: place.versionPath === undefined ? resourceOf(tags) : tags.resource,
     granularity,
     window,
+    ...(model.version !== null && { version: model.version }),
     tier: requiredTier,
     hasTierTag: tier !== null,
     private: model.isPrivate,
@@ -186,6 +197,7 @@ function entryOf(model: Model, tags: ModelTags, settings: ReadSettings, context:
     ...(fields && { fields }),
     ...(rows && { rows }),
     deprecationDate: model.deprecationDate,
+    ...goneAtOf(model.deprecationDate, settings.routewright.gone_after),
     successor: null,
     ...(formerPaths.length > 0 && { formerPaths }),
     ...(changes && { changes }),

@@ -8,8 +8,17 @@ export interface ModelTags {
   readonly resource: string;
   readonly granularity: string | null;
   readonly window: string | null;
+  /** The model's version, where it is part of the path; absent elsewhere. */
+  readonly version?: string;
   /** The most restrictive tier tag; null without one. */
   readonly tier: Tier | null;
+}
+
+/** A version of a dbt model that has no path of its own by its tags. */
+export interface VersionOfPath {
+  readonly version: string;
+  /** The latest one, or the only one that is published: it answers at the path without a version, too. */
+  readonly isLatest: boolean;
 }
 
 /**
@@ -26,21 +35,22 @@ const RESERVED_CATEGORY = "system";
 /** Endings of a path that choose a format (runtime/docs/responses.md, Formats): another endpoint would answer. */
 const FORMAT_ENDING = /\.(?:json|csv|ndjson|parquet|arrows?)$/i;
 
-/** Path of an endpoint, `/v1/{category}/{resource}[/{granularity}][/{window}]`. */
+/** Path of an endpoint, `/v1/{category}/{resource}[@{version}][/{granularity}][/{window}]`. */
 export function pathOf(tags: ModelTags): string {
   return ["", "v1", ...segmentsOf(tags).map(({ value }) => value)].join("/");
 }
 
+/** The second segment: the resource, with the version where it is part of the path. */
+export function resourceOf({ resource, version }: ModelTags): string {
+  return version === undefined ? resource : `${resource}@${version}`;
+}
+
 /** The variable segments of a path, each with the tag that it comes from. */
-function segmentsOf({
-  category,
-  resource,
-  granularity,
-  window,
-}: ModelTags): { tag: string; value: string }[] {
+function segmentsOf(tags: ModelTags): { tag: string; value: string }[] {
+  const { category, resource, granularity, window } = tags;
   return [
     { tag: category, value: category },
-    { tag: `api:${resource}`, value: resource },
+    { tag: `api:${resource}`, value: resourceOf(tags) },
     ...(granularity === null ? [] : [{ tag: `granularity:${granularity}`, value: granularity }]),
     ...(window === null || window === granularity ? [] : [{ tag: `window:${window}`, value: window }]),
   ];
@@ -48,10 +58,11 @@ function segmentsOf({
 
 /** Problems of the path that the tags give: no other character may reach a URL or a file name. */
 export function pathProblems(tags: ModelTags): { message: string; hint: string }[] {
-  const segments = segmentsOf(tags);
-  const bad = segments.filter(({ value }) => !isSegment(value));
+  const { version, ...unversioned } = tags;
+  const bad = segmentsOf(unversioned).filter(({ value }) => !isSegment(value));
   if (bad.length > 0) return bad.map(({ tag, value }) => segmentProblem(tag, value));
-  const named = segments.slice(1);
+  if (version !== undefined && !isSegment(version)) return [versionProblem(version)];
+  const named = segmentsOf(tags).slice(1);
   if (named.reduce((sum, { value }) => sum + widthOf(value), 0) > MAX_NAME) {
     const [longest = tags.resource] = named.map(({ tag }) => tag).sort((a, b) => b.length - a.length);
     return [
@@ -69,10 +80,13 @@ export function pathProblems(tags: ModelTags): { message: string; hint: string }
 export function formerPathProblem(path: string): { message: string; hint: string } | null {
   const [first, version, ...segments] = path.split("/");
   const isPath = first === "" && version === "v1" && segments.length >= 2 && segments.length <= 4;
-  if (isPath && segments.every(isSegment)) return reservedProblem(path);
+  const [category = "", resource = "", ...others] = segments;
+  const versions = resource.split("@");
+  if (isPath && versions.length <= 2 && [category, ...versions, ...others].every(isSegment))
+    return reservedProblem(path);
   return {
     message: `${formatValue(path)} is not a path of an endpoint.`,
-    hint: "Write it as callers know it: /v1/{category}/{resource}[/{granularity}][/{window}].",
+    hint: "Write it as callers know it: /v1/{category}/{resource}[@{version}][/{granularity}][/{window}].",
   };
 }
 
@@ -87,6 +101,13 @@ function reservedProblem(path: string): { message: string; hint: string } | null
   return {
     message: `The path ${path} ends in ${ending}, which requests a format of another path.`,
     hint: "Choose another name.",
+  };
+}
+
+function versionProblem(version: string): { message: string; hint: string } {
+  return {
+    message: `The version ${formatValue(version)} cannot be part of a path.`,
+    hint: "Use only letters, digits, `_`, `-` and `.` in its `v`, or give each version its own resource: set `config.tags` under the version.",
   };
 }
 
@@ -137,7 +158,9 @@ export function inDocumentedOrder(a: CatalogueEntry, b: CatalogueEntry): number 
     byText(a.resource, b.resource) ||
     granularityRank(a.granularity) - granularityRank(b.granularity) ||
     byText(a.granularity ?? "", b.granularity ?? "") ||
-    byText(a.window ?? "", b.window ?? "")
+    byText(a.window ?? "", b.window ?? "") ||
+    // The latest version, then the others by theirs.
+    byText(a.path, b.path)
   );
 }
 

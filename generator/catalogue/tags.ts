@@ -3,7 +3,7 @@ import type { Model } from "../manifest/model.js";
 import { folded, isWithinOneEdit, nearName } from "../manifest/near-name.js";
 import { formatValue } from "../manifest/strings.js";
 import { type Complaint, complaint } from "./catalogue.js";
-import { type ModelTags, pathOf, pathProblems } from "./path.js";
+import { type ModelTags, pathOf, pathProblems, type VersionOfPath } from "./path.js";
 
 /** Tags that are not a category (generator/docs/tags.md, Paths), in lower case. */
 const SYSTEM_TAGS: ReadonlySet<string> = new Set([
@@ -28,20 +28,28 @@ interface TagsReading {
   readonly tags: ModelTags;
   /** Null where the tags, or `meta.routewright.category`, give no valid path. */
   readonly path: string | null;
+  /** The path of its version, where `path` is without one. */
+  readonly versionPath?: string;
   readonly problems: readonly Complaint[];
   /** Reported, but no reason to skip the model. */
   readonly warnings: readonly Complaint[];
 }
 
-/** Reads the tags of a published model, and the category that `meta.routewright` names instead of a tag. */
-export function readTags(model: Model): TagsReading {
-  const tags = tagsOf(model);
+/**
+ * Reads the tags of a published model, and the category that `meta.routewright` names instead of a tag. `of`: where its path is that of
+ * other versions, too.
+ */
+export function readTags(model: Model, of?: VersionOfPath): TagsReading {
+  const unversioned = tagsOf(model);
+  const tags = of === undefined ? unversioned : { ...unversioned, version: of.version };
   const { category } = model.routewright;
   const isCategoryValid = category === undefined || typeof category === "string";
   const pathErrors = isCategoryValid ? pathProblems(tags) : [];
+  const isValid = isCategoryValid && pathErrors.length === 0;
   return {
     tags,
-    path: isCategoryValid && pathErrors.length === 0 ? pathOf(tags) : null,
+    path: isValid ? pathOf(of?.isLatest === true ? unversioned : tags) : null,
+    ...(isValid && of?.isLatest === true && { versionPath: pathOf(tags) }),
     problems: [
       ...pathErrors.map((problem) => ({ path: "$.tags", ...problem })),
       ...malformedTags(model),

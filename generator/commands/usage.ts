@@ -8,16 +8,18 @@ import {
   type UsageLine,
   type UsageQuery,
 } from "@routewright/runtime/server";
-import { failed, type Outcome } from "@routewright/runtime/model";
+import { failed, type Outcome, servedPaths } from "@routewright/runtime/model";
+import { readCatalogueIn } from "../catalogue/catalogue-file.js";
 import { visible } from "../manifest/strings.js";
-import { type CliCommand, type CommandResult, EXIT, failure } from "./command.js";
+import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
 import { withDatabase } from "./database.js";
 import { withProgress } from "./progress.js";
 
 export interface UsageFlags {
-  readonly by: Grouping;
+  readonly by: Grouping | "version";
   readonly since?: string;
   readonly key?: string;
+  readonly generated?: string;
   readonly json: boolean;
 }
 
@@ -26,13 +28,17 @@ export function configure(command: CliCommand): void {
     .option("--since <date>", "first day, in UTC, such as 2026-01-31")
     .option("--key <id>", "one key, by its id or its first characters; none: callers without a key")
     .addOption(
-      new Option("--by <subject>", "group by").choices(["key", "route", "day", "all"]).default("key"),
+      new Option("--by <subject>", "group by")
+        .choices(["key", "route", "day", "version", "all"])
+        .default("key"),
     )
+    .addOption(OPTIONS.generated())
     .option("--json", "print JSON", false)
     .runs((flags: UsageFlags) => usage(flags, process.env))
     .helpEnd([
       "usage --since 2026-01-01",
       "usage --by route --key 3f2a9c41",
+      "usage --by version   # who still calls an older version of a model",
       "usage --by all --json > usage.json   # for diff --usage",
     ]);
 }
@@ -41,6 +47,7 @@ export function configure(command: CliCommand): void {
 async function usage(flags: UsageFlags, variables: NodeJS.ProcessEnv): Promise<CommandResult> {
   const problems = problemsOf(flags);
   if (problems.length > 0) return failure(...problems);
+  if (flags.by === "version") return await versionUsage(flags, variables);
   const query = { by: flags.by, since: flags.since ?? null, key: flags.key?.toLowerCase() ?? null };
   const result = await withProgress("Reading usage", () =>
     withUsageDatabase(variables, (url) => readUsage(url, query)),
@@ -49,6 +56,30 @@ async function usage(flags: UsageFlags, variables: NodeJS.ProcessEnv): Promise<C
   const lines = result.value;
   const output = flags.json ? jsonOf(lines, flags.by) : tableOf(lines);
   return { exit: EXIT.ok, output, ...(lines.length === 0 && { notes: [noUsage(query)] }) };
+}
+
+/** Who calls which version of a model, by the paths of the generated folder. */
+async function versionUsage(flags: UsageFlags, variables: NodeJS.ProcessEnv): Promise<CommandResult> {
+  return await withSettings(flags, async ({ out }) => {
+    const { versionLines, versionNotes } = await import("../diff/version-usage.js");
+    const catalogue =
+      readCatalogueIn(out) ?? failed(`${out} has no catalogue.json. Run \`routewright generate\`.`);
+    if (!catalogue.ok) return failure(...catalogue.problems);
+    const { entries } = catalogue.value;
+    const routes = entries.flatMap(servedPaths);
+    const recorded = await withProgress("Reading usage", () =>
+      recordedUsage(variables, routes, flags.since ?? "-infinity"),
+    );
+    if (!recorded.ok) return failure(...recorded.problems);
+    const { key } = flags;
+    const lines = versionLines(entries, recorded.value.lines, key?.toLowerCase());
+    const notes = versionNotes(lines);
+    return {
+      exit: EXIT.ok,
+      output: flags.json ? `${JSON.stringify(lines, null, 2)}\n` : tableOf(lines),
+      notes,
+    };
+  });
 }
 
 /** Calls `work` with the database in which servers store usage. */

@@ -287,6 +287,16 @@ export const KINDS = {
   ),
   "sunset-brought-forward": warning("Sunset brought forward", "Consumers have less time, though enough."),
   "sunset-put-off": compatible("Sunset put off", "Consumers have more time."),
+  "gone-announced": warning("End announced", "Calls get 410 from that time on."),
+  "gone-too-soon": breaking(
+    "End without enough notice",
+    "Calls get 410 in fewer days than `minimumNoticeDays`.",
+  ),
+  "gone-put-off": compatible("End put off", "Calls are answered longer."),
+  "version-changed": warning(
+    "Another version",
+    "Calls of the path without a version get the rows of another one.",
+  ),
   "deprecation-lifted": warning("No longer deprecated", "Consumers may be moving away for nothing."),
   "successor-changed": compatible("Successor changed", "Only the `Link` header differs."),
   "description-changed": compatible("Description changed", "Only the documentation differs."),

@@ -9,10 +9,11 @@ import {
   atAllPaths,
   compareEndpoints,
   formerPathsLine,
+  isVersionPathOfBoth,
   type ServedEntry,
-  type SunsetPolicy,
   tierDetails,
 } from "./compare-endpoints.js";
+import { isOtherVersion, type SunsetPolicy } from "./compare-versions.js";
 
 /** All changes from one catalogue to another, in order. Pure. */
 export function compareCatalogues(
@@ -62,7 +63,9 @@ function changesOf(
   const lost = marks.lostOf(head, base);
   const judged = { ...withMarks(head, lost), lostColumns: lost.columns };
   const differences = [
-    ...(base.isFormer && head.isFormer ? [] : lostMarks(lost, shownNames(base))),
+    ...((base.isFormer && head.isFormer) || isVersionPathOfBoth(base, head)
+      ? []
+      : lostMarks(lost, shownNames(base))),
     ...compareRows(base, judged, all),
     ...compareEndpoints(base, judged, sunsetPolicy),
   ];
@@ -126,7 +129,7 @@ function compareRows(
   if (hidden !== undefined) return [rowsExposed(hidden, head)];
   const marked = privateParts(head).filter((part) => !privateParts(base).includes(part));
   if (marked.length > 0) return [{ kind: "rows-exposed", after: `private: ${marked.join(", ")}` }];
-  const [origin] = isOneRelation(base, head) ? [] : origins;
+  const [origin] = isOneRelation(base, head) || isOtherVersion(base, head) ? [] : origins;
   return origin === undefined
     ? []
     : [{ kind: "rows-exchanged", before: base.model, after: originText(origin) }];
@@ -207,10 +210,15 @@ export interface Matching {
  */
 export function matchEndpoints(base: readonly ServedEntry[], head: readonly ServedEntry[]): Matching {
   const byPath = pairBy(base, head, ({ path }) => path);
-  const byId = pairBy(byPath.removed, byPath.added, ({ isFormer, uniqueId }) => (isFormer ? null : uniqueId));
+  const byId = pairBy(byPath.removed, byPath.added, (entry) => (isOwn(entry) ? entry.uniqueId : null));
   // A renamed dbt project changes every `unique_id`.
-  const byName = pairBy(byId.removed, byId.added, ({ isFormer, model }) => (isFormer ? null : model));
+  const byName = pairBy(byId.removed, byId.added, (entry) => (isOwn(entry) ? entry.model : null));
   return { ...byName, pairs: [...byPath.pairs, ...byId.pairs, ...byName.pairs] };
+}
+
+/** Whether an entry is at its endpoint's own path. */
+function isOwn({ isFormer, isVersionPath }: ServedEntry): boolean {
+  return isFormer !== true && isVersionPath !== true;
 }
 
 /** Pairs endpoints whose key no other endpoint of their revision has, so that no pair is a guess. */

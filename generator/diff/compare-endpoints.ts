@@ -1,5 +1,5 @@
 import {
-  atFormerPath,
+  atOtherPaths,
   type Endpoint,
   type FormerPath,
   freshnessText,
@@ -12,14 +12,14 @@ import { compareAggregates, servesRows } from "./compare-aggregates.js";
 import { compareColumns } from "./compare-columns.js";
 import { compareOwnRows } from "./compare-meanings.js";
 import { compareMaximum, compareParameters } from "./compare-parameters.js";
-
-/** Decides whether a removal or a sunset date leaves consumers enough time. */
-export interface SunsetPolicy {
-  /** `YYYY-MM-DD`. */
-  readonly today: string;
-  /** Days that consumers must have from today until a sunset. */
-  readonly minimumNoticeDays: number;
-}
+import {
+  compareEnds,
+  DAY_MS,
+  daysUntil,
+  isOtherVersion,
+  noticeText,
+  type SunsetPolicy,
+} from "./compare-versions.js";
 
 /** The differences between two revisions of an endpoint. */
 export function compareEndpoints(
@@ -30,22 +30,36 @@ export function compareEndpoints(
   // The changes of the model are those of its own path.
   if (base.isFormer && head.isFormer && base.uniqueId === head.uniqueId)
     return compareNotices(base, head, sunsetPolicy);
+  if (isVersionPathOfBoth(base, head)) return [];
   return [
     ...compareOwnPath(base, head, sunsetPolicy),
     ...compareSource(base, head),
-    ...compareTiers(base, head),
-    ...compareNames("method", base.methods, head.methods),
-    ...compareParameters(base, head),
-    ...comparePagination(base, head),
-    ...(servesRows(base) && servesRows(head) ? compareRows(base, head) : []),
-    ...withOwnRows(base, head, compareAggregates(base, head)),
+    ...compareAnswers(base, head),
     ...compareNotices(base, head, sunsetPolicy),
+    ...compareEnds(base, head, sunsetPolicy),
     ...compareStability(base, head),
     ...compareFreshness(base, head),
     ...compareRequireFresh(base, head),
     ...compareFailedTests(base, head),
     ...compareDocumentation(base, head),
   ];
+}
+
+/** What callers ask and get. */
+export function compareAnswers(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
+  return [
+    ...compareTiers(base, head),
+    ...compareNames("method", base.methods, head.methods),
+    ...compareParameters(base, head),
+    ...comparePagination(base, head),
+    ...(servesRows(base) && servesRows(head) ? compareRows(base, head) : []),
+    ...withOwnRows(base, head, compareAggregates(base, head)),
+  ];
+}
+
+/** Of one endpoint: its changes are those of its own path. */
+export function isVersionPathOfBoth(base: ServedEntry, head: ServedEntry): boolean {
+  return base.isVersionPath === true && head.isVersionPath === true && base.uniqueId === head.uniqueId;
 }
 
 /** What the rows themselves are. */
@@ -117,9 +131,11 @@ function compareOwnPath(base: Endpoint, head: Endpoint, policy: SunsetPolicy): r
 }
 
 /** Model and relation. By default a relation has the name of its model: if both change, only the model is reported. */
-function compareSource(base: Endpoint, head: Endpoint): readonly Difference[] {
+function compareSource(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
   // Metrics share a path, and each reads relations of its own.
   if (isOfMetrics(base) && isOfMetrics(head)) return [];
+  if (isOtherVersion(base, head))
+    return [{ kind: "version-changed", before: base.version, after: head.version }];
   const [before, after] = [relationText(base), relationText(head)];
   if (base.model !== head.model)
     return [
@@ -244,16 +260,11 @@ function compareSunsets(
   if (after === null) return before === null ? [] : [{ kind: "deprecation-lifted", before }];
   if (before !== null && after > before) return [{ kind: "sunset-put-off", before, after }];
   const dates = { before, after };
-  const days = Math.floor((Date.parse(after) - Date.parse(`${today}T00:00:00Z`)) / DAY_MS);
+  const days = daysUntil(after, today);
   if (days >= minimumNoticeDays)
     return [{ kind: before === null ? "endpoint-deprecated" : "sunset-brought-forward", ...dates }];
-  const notice =
-    days < 0 ? "The date has passed" : days === 1 ? "1 day from now" : `${String(days)} days from now`;
-  const details = [`${notice}; the minimum is ${String(minimumNoticeDays)} days.`];
-  return [{ kind: "sunset-too-soon", ...dates, details }];
+  return [{ kind: "sunset-too-soon", ...dates, details: [noticeText(days, minimumNoticeDays)] }];
 }
-
-const DAY_MS = 86_400_000;
 
 function compareSuccessors(
   { successor: before }: Endpoint,
@@ -302,16 +313,21 @@ function textsOf({
 export interface ServedEntry extends CatalogueEntry {
   /** The path is a former one. */
   readonly isFormer?: true;
+  /** The path is that of the version, and another one is the endpoint's own. */
+  readonly isVersionPath?: true;
   /** Columns that the base marks as private and the head does not. */
   readonly lostColumns?: ReadonlySet<string>;
 }
 
-/** The entries, each at its own path and at its former ones: callers of those notice changes too. */
+/** The entries, each at its own path and at its others: callers of those notice changes too. */
 export function atAllPaths(entries: readonly CatalogueEntry[]): readonly ServedEntry[] {
-  return entries.flatMap((entry): ServedEntry[] => {
-    const { formerPaths = [] } = entry;
-    return [entry, ...formerPaths.map((path) => ({ ...atFormerPath(entry, path), isFormer: true as const }))];
-  });
+  return entries.flatMap((entry): ServedEntry[] => [
+    entry,
+    ...atOtherPaths(entry).map((other) => ({
+      ...other,
+      ...(other.path === entry.versionPath ? { isVersionPath: true as const } : { isFormer: true as const }),
+    })),
+  ]);
 }
 
 /** The line of a model's `meta.routewright` that keeps a path alive, until there has been enough notice. */

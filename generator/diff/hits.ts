@@ -53,6 +53,7 @@ const OUTCOMES_OF_KINDS: Readonly<Partial<Record<ChangeKind, ShapeOutcome>>> = {
   "freshness-loosened": "changed",
   "failed-tests-served": "changed",
   "sunset-too-soon": "changed",
+  "gone-too-soon": "changed",
   "plan-tier-raised": "unaffected",
   "plan-paths-added": "unaffected",
 };

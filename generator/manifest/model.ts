@@ -41,6 +41,8 @@ export interface Model {
   readonly deprecationDate: string | null;
   /** dbt's bounds of the age of its rows: dbt 2 checks models as it does sources. */
   readonly loadBounds: Pick<Freshness, "warnAfter" | "errorAfter"> | null;
+  /** dbt's version of the model; null for a model without versions. */
+  readonly version: string | null;
   /** `unique_id` of the latest version of the model; null for the latest version itself and for a model without versions. */
   readonly successor: string | null;
   /** `meta.api` as written and its path in the node; null for a legacy model. */
@@ -75,6 +77,7 @@ export function modelOf(uniqueId: string, node: JsonObject, context: ModelContex
     alias,
     deprecationDate: timestampOf(node["deprecation_date"]),
     loadBounds: loadBoundsOf(node),
+    version: versionText(node["version"]),
     successor: successorOf(uniqueId, node),
     columns,
     undeclared: [],
@@ -111,14 +114,21 @@ export function timestampOf(value: unknown): string | null {
 
 /** `model.project.name.v1` → `model.project.name.v2`, where 2 is the latest version. */
 function successorOf(uniqueId: string, { version, latest_version: latest }: JsonObject): string | null {
-  const ending = versionEnding(version);
-  const latestEnding = versionEnding(latest);
-  if (ending === null || latestEnding === null || ending === latestEnding) return null;
-  return uniqueId.endsWith(ending) ? uniqueId.slice(0, -ending.length) + latestEnding : null;
+  const [own, last] = [versionText(version), versionText(latest)];
+  if (own === null || last === null || own === last) return null;
+  const unversioned = unversionedId(uniqueId, own);
+  return unversioned === null ? null : `${unversioned}.v${last}`;
 }
 
-function versionEnding(version: unknown): string | null {
-  return typeof version === "string" || typeof version === "number" ? `.v${version}` : null;
+/** `model.project.name.v1` → `model.project.name`; null for an id that does not end in the version. */
+export function unversionedId(uniqueId: string, version: string): string | null {
+  const ending = `.v${version}`;
+  return uniqueId.endsWith(ending) ? uniqueId.slice(0, -ending.length) : null;
+}
+
+/** dbt writes a number or a text. */
+function versionText(version: unknown): string | null {
+  return typeof version === "string" || typeof version === "number" ? String(version) : null;
 }
 
 /** Columns that settings may name. */

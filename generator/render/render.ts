@@ -2,6 +2,7 @@ import { byText, visibleJson } from "../manifest/strings.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { catalogueText } from "../catalogue/catalogue-file.js";
 import { lineageText } from "../catalogue/lineage.js";
+import { withSuccessorChanges } from "../diff/successor-changes.js";
 import { type OpenApiOptions, openApiText } from "./openapi/document.js";
 import { routeModule } from "./route-module.js";
 
@@ -14,7 +15,8 @@ interface RenderOptions extends OpenApiOptions {
 }
 
 /** Renders a catalogue. Pure: same catalogue, same bytes, on every machine. */
-export function render(catalogue: Catalogue, options: RenderOptions = {}): FileSet {
+export function render(read: Catalogue, options: RenderOptions = {}): FileSet {
+  const catalogue = withSuccessorChanges(read);
   const { entries } = catalogue;
   const modules = entries.map((entry, i) => {
     const module = [routeFile(entry), routeModule(entry)] as const;
@@ -82,12 +84,12 @@ function fileSegment(segment: string): string {
   return segment.replace(/[.A-Z]/g, (character) => `~${character.toLowerCase()}`);
 }
 
+const IDENTIFIER_PARTS: Readonly<Record<string, string>> = { "/": "$", ".": "$$p", "-": "$$d", "@": "$$a" };
+
 /**
  * The identifier of an endpoint's module in the index, unique for its path: `/` becomes `$`; no segment is empty, so `$$`
  * can escape the characters that identifiers exclude.
  */
 export function moduleIdentifier({ path }: CatalogueEntry): string {
-  return path
-    .slice(1)
-    .replace(/[/.-]/g, (character) => (character === "/" ? "$" : character === "." ? "$$p" : "$$d"));
+  return path.slice(1).replace(/[/.@-]/g, (character) => IDENTIFIER_PARTS[character] ?? "");
 }

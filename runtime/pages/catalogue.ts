@@ -33,6 +33,8 @@ interface EndpointRecord {
   readonly title?: string;
   readonly synonyms?: readonly string[];
   readonly stability?: "preview";
+  readonly version?: string;
+  readonly successorChanges?: readonly string[];
   readonly columns: readonly {
     readonly name: string;
     readonly description?: string;
@@ -181,7 +183,11 @@ function endpointOf(
     sort,
     sortable_fields: sortableFields,
     deprecation_date: endpoint.deprecationDate,
+    ...(endpoint.goneAt && { gone_at: endpoint.goneAt }),
     successor: endpoint.successor,
+    ...(record?.successorChanges && { successor_changes: record.successorChanges }),
+    ...(record?.version !== undefined && { version: record.version }),
+    ...(endpoint.versionPath && { version_path: endpoint.versionPath }),
     ...(endpoint.formerPaths && { former_paths: endpoint.formerPaths }),
     data_as_of: null,
     // The number of rows of all organizations is no caller's.

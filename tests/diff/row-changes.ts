@@ -1,4 +1,17 @@
-import { api, config, field, parameter, row, type Row, sunset } from "./feature-model.js";
+import {
+  all,
+  api,
+  config,
+  type Edit,
+  field,
+  parameter,
+  routewright,
+  row,
+  type Row,
+  sunset,
+} from "./feature-model.js";
+
+const endsAfter = (after: string): Edit => routewright({ gone_after: after });
 
 /** Changes of columns, their order, deprecation and descriptions. */
 export const ROW_CHANGES: readonly Row[] = [
@@ -133,6 +146,36 @@ export const ROW_CHANGES: readonly Row[] = [
     "sunset-too-soon",
     "sunset-put-off",
     sunset("2030-06-01"),
+  ),
+  // An end is announced by its sunset and the days after it: 30 days after 2030-02-01 is 2030-03-03.
+  row("calls will get 410 in time", endsAfter("30d"), "gone-announced", "gone-put-off", sunset("2030-02-01")),
+  row("calls will get 410 too soon", endsAfter("1d"), "gone-too-soon", "gone-put-off", sunset("2030-02-01")),
+  row(
+    "calls get 410 later",
+    endsAfter("60d"),
+    "gone-put-off",
+    "gone-announced",
+    all(sunset("2030-02-01"), endsAfter("30d")),
+  ),
+  row(
+    "another version is the latest",
+    (_, { nodes }) => {
+      for (const version of [1, 2]) nodes[`model.shop.sales.v${version}`].latest_version = 2;
+    },
+    ["version-changed", "successor-changed", "successor-changed"],
+    ["version-changed", "successor-changed", "successor-changed"],
+    (model, { nodes }) => {
+      for (const name of Object.keys(nodes).filter((id) => id.startsWith("test.")))
+        Reflect.deleteProperty(nodes, name);
+      nodes["model.shop.sales.v1"] = { ...model, version: 1, latest_version: 1 };
+      nodes["model.shop.sales.v2"] = {
+        ...model,
+        version: 2,
+        latest_version: 1,
+        alias: "sales_v2",
+      };
+      delete nodes["model.shop.sales"];
+    },
   ),
   row(
     "a newer version of the model appears",

@@ -159,6 +159,7 @@ describe("a manifest of schema", () => {
           routewright: {},
           deprecationDate: null,
           loadBounds: null,
+          version: null,
           successor: null,
           api: { value: API, path: "$.config.meta.api" },
         },
@@ -299,6 +300,7 @@ describe("a model", () => {
       routewright: {},
       deprecationDate: null,
       loadBounds: null,
+      version: null,
       successor: null,
       api: null,
     });

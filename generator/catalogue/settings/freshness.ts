@@ -11,8 +11,8 @@ const BY_HINT = 'Write a time and a time zone: `fresh_by: "06:00 Europe/Vienna"`
 /** A year. */
 const LONGEST = 366 * SECONDS.d;
 
-/** How old rows may be; undefined where it is not such a time. */
-function secondsOf(value: string): number | undefined {
+/** A length of time in seconds, at most 366 days; undefined where it is not such a time. */
+export function secondsOf(value: string): number | undefined {
   const [, count, unit] = /^([1-9]\d{0,5})([mhd])$/.exec(value) ?? [];
   const seconds = Number(count) * SECONDS[(unit ?? "m") as keyof typeof SECONDS];
   return seconds <= LONGEST ? seconds : undefined;

@@ -11,6 +11,7 @@ import { aggregate } from "./aggregate.js";
 import { cursor } from "./cursor.js";
 import { filter, filters } from "./filters.js";
 import { formerPaths } from "./former-paths.js";
+import { goneAfter } from "./gone-after.js";
 import { freshBy, freshWithin, onFailedTest, requireFresh } from "./freshness.js";
 import { maxAge } from "./max-age.js";
 import { unknownColumn } from "./setting-columns.js";
@@ -247,6 +248,7 @@ export const META_ROUTEWRIGHT = {
     former_paths: formerPaths,
     fresh_by: freshBy,
     fresh_within: freshWithin,
+    gone_after: goneAfter,
     lint,
     max_age: maxAge,
     numbers,

@@ -84,9 +84,16 @@ export const documentationRules = {
   "past-sunset": ({ endpoint }, { today }) => {
     const isPast = (sunset: string | null): sunset is string =>
       sunset !== null && sunset.slice(0, 10) < today;
-    const own = endpoint.deprecationDate;
+    const { deprecationDate: own, goneAt = null } = endpoint;
     return [
-      ...(isPast(own)
+      ...(isPast(goneAt)
+        ? violation(
+            "$.meta.routewright.gone_after",
+            sentence`The endpoint answers 410 since ${goneAt}.`,
+            "Remove the model's `api:` tag.",
+          )
+        : []),
+      ...(goneAt === null && isPast(own)
         ? violation(
             "$.deprecation_date",
             sentence`The sunset was on ${own.slice(0, 10)}, and the endpoint still answers.`,

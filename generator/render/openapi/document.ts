@@ -52,6 +52,7 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}) {
   const { entries } = catalogue;
   const { about = {} } = options;
   const title = options.title ?? DEFAULT_TITLE;
+  const hasEnds = entries.some(({ goneAt }) => goneAt !== undefined);
   const hasCursors = entries.some(({ cursor }) => cursor !== undefined);
   const byModel = entriesByModel(entries);
   const categories = [...new Set(entries.map(({ category }) => category))];
@@ -59,7 +60,9 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}) {
     extensions: { "x-generated-by": OPENAPI_MARKER, "x-speakeasy-retries": RETRIES },
     title,
     version: "v1",
-    description: [about.description, descriptionOf()].filter((text) => text !== undefined).join("\n\n"),
+    description: [about.description, descriptionOf(hasEnds)]
+      .filter((text) => text !== undefined)
+      .join("\n\n"),
     info: operatorOf(title, about),
     server: "/",
     tags: [
@@ -72,16 +75,11 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}) {
       { name: SYSTEM_TAG, description: "The service itself: its state and its documentation." },
     ],
     tagGroups: tagGroupsOf(categories),
-    paths: pathsObject([
-      ...entries.flatMap((entry) => [
-        ...dataOperations(entry),
-        ...(entry.formerPaths ?? []).flatMap((each) => dataOperations(entry, each)),
-      ]),
-      ...SYSTEM_ROUTES.flatMap(systemOperations),
-    ]),
+    paths: pathsObject([...entries.flatMap(dataOperations), ...SYSTEM_ROUTES.flatMap(systemOperations)]),
     components: componentsOf(
       entries.map((entry) => [rowNameOf(entry.path), rowSchema(entry, byModel)] as const),
       hasCursors,
+      hasEnds,
     ),
   });
 }
@@ -110,6 +108,7 @@ function tagGroupsOf(categories: readonly string[]): readonly Json[] {
 function componentsOf(
   rows: readonly (readonly [name: string, schema: Json])[],
   hasCursors: boolean,
+  hasEnds: boolean,
 ): JsonRecord {
   const shared = {
     Error: ERROR_SCHEMA,
@@ -123,14 +122,14 @@ function componentsOf(
     headers: HEADERS,
     responses: new Map<string, Json>([
       ...(rows.length > 0 ? [["NotModified", NOT_MODIFIED] as const] : []),
-      ...errorComponents(),
+      ...errorComponents(hasEnds),
     ]),
     schemas: new Map<string, Json>([...rows, ...Object.entries(shared)]),
   };
 }
 
 /** The introduction of the documentation: tiers and rate limits, errors, formats. */
-function descriptionOf(): string {
+function descriptionOf(hasEnds: boolean): string {
   return [
     "Read-only access to analytics tables. Every endpoint is generated from a published dbt model.",
     "",
@@ -143,7 +142,7 @@ function descriptionOf(): string {
     "",
     'Every error is a JSON object `{"detail": "..."}` that says what is wrong:',
     "",
-    ...errorTable(),
+    ...errorTable(hasEnds),
     "",
     "An empty query value (`?token=`) counts as absent.",
     "",

@@ -58,4 +58,5 @@ const SEPARATOR_CODES: ReadonlyMap<string, string> = new Map([
   ["_", "u"],
   ["-", "d"],
   [".", "p"],
+  ["@", "a"],
 ]);

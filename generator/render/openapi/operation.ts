@@ -1,8 +1,7 @@
 import {
-  atFormerPath,
+  atOtherPaths,
   endpointTitle,
   freshnessText,
-  type FormerPath,
   type HttpMethod,
   type Json,
   type JsonRecord,
@@ -20,34 +19,26 @@ import { errorReferences, queryExtension } from "./responses.js";
 import { pagingHints } from "./client-hints.js";
 import { rowsResponse } from "./rows.js";
 
-/** The operations of a data endpoint, or of one of its former paths: one per method. */
+/** The operations of a data endpoint at all paths where it answers: one per method. */
 export function dataOperations(
   entry: CatalogueEntry,
-  former?: FormerPath,
 ): readonly (readonly [path: string, HttpMethod, Json])[] {
-  const endpoint = former ? atFormerPath(entry, former) : entry;
-  return entry.methods.map((method) => [
-    endpoint.path,
-    method,
-    dataOperation(entry, endpoint, method, former),
-  ]);
+  return [entry, ...atOtherPaths(entry)].flatMap((endpoint) =>
+    entry.methods.map((method) => [endpoint.path, method, dataOperation(entry, endpoint, method)] as const),
+  );
 }
 
 const QUERY = queryExtension("The same body and responses; safe to repeat (RFC 10008).");
 
 /** `endpoint`: the entry as it answers at the path. */
-function dataOperation(
-  entry: CatalogueEntry,
-  endpoint: CatalogueEntry,
-  method: Method,
-  former?: FormerPath,
-): JsonRecord {
+function dataOperation(entry: CatalogueEntry, endpoint: CatalogueEntry, method: Method): JsonRecord {
+  const isFormer = endpoint.successor === entry.path;
   return operationObject({
     operationId: operationIdOf(method, endpoint.path),
     tags: [entry.category],
     summary: endpointTitle(entry) + (method === "POST" ? " (POST)" : ""),
-    description: descriptionOf(endpoint, former),
-    deprecated: former !== undefined || endpoint.deprecationDate !== null,
+    description: descriptionOf(endpoint, isFormer),
+    deprecated: isFormer || endpoint.deprecationDate !== null,
     extensions: {
       "x-tier": endpoint.tier,
       ...(entry.stability && { "x-stability": entry.stability }),
@@ -60,7 +51,7 @@ function dataOperation(
     responses: [
       ["200", rowsResponse(entry, endpoint)],
       ...(method === "GET" ? [["304", NOT_MODIFIED_REF] as const] : []),
-      ...errorReferences(method),
+      ...errorReferences(method, ...(entry.goneAt === undefined ? [] : (["ended"] as const))),
     ],
   });
 }
@@ -97,7 +88,7 @@ const KEY = [{ ApiKeyAuth: [] }];
 const KEY_OR_NONE = [{}, { ApiKeyAuth: [] }];
 
 /** The model's description, then the endpoint's rules. */
-function descriptionOf(entry: CatalogueEntry, former?: FormerPath): string {
+function descriptionOf(entry: CatalogueEntry, isFormer: boolean): string {
   const {
     legacy,
     filters,
@@ -111,7 +102,11 @@ function descriptionOf(entry: CatalogueEntry, former?: FormerPath): string {
     stability,
     freshness,
     deprecationDate,
+    goneAt,
     successor,
+    successorChanges = [],
+    path,
+    versionPath = path,
   } = entry;
   const required = requiredFilters(entry);
   return paragraphs(
@@ -129,7 +124,12 @@ function descriptionOf(entry: CatalogueEntry, former?: FormerPath): string {
     freshness === undefined ? "" : `Its rows are fresh ${freshnessText(freshness)}.`,
     onFailedTest === undefined ? "" : "No rows are served while a test of them fails.",
     deprecationDate === null ? "" : `Deprecated: may be removed from ${deprecationDate} on.`,
-    successor === null ? "" : `${former ? "Moved to" : "The latest version is served by"} \`${successor}\`.`,
+    goneAt === undefined ? "" : `Answers 410 from ${goneAt} on.`,
+    versionPath === path ? "" : `The latest version of its model; \`${versionPath}\` stays at this one.`,
+    successor === null
+      ? ""
+      : `${isFormer ? "Moved to" : "The latest version is served by"} \`${successor}\`.`,
+    isFormer || successorChanges.length === 0 ? "" : `What changes there: ${successorChanges.join("; ")}.`,
     `Access: ${tier} (${TIER_NAMES[tier]}).`,
   );
 }

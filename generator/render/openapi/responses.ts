@@ -104,7 +104,7 @@ export function headersOf(more: readonly HeaderName[] = []): JsonRecord {
 type Status = (typeof ERRORS)[ErrorCode]["status"];
 
 /** Groups of operations with the same error responses. */
-export type OperationKind = "GET" | "POST" | "values" | "limited" | "document" | "openapi" | "open";
+export type OperationKind = "GET" | "POST" | "ended" | "values" | "limited" | "document" | "openapi" | "open";
 
 interface ErrorResponse {
   /** Name in `components.responses`. */
@@ -138,6 +138,7 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
     ["Allow"],
   ),
   408: answer("RequestTimeout", "The request has not arrived in time.", ["POST"]),
+  410: answer("Gone", "The endpoint has ended; `Link` names its successor.", ["ended"], DEPRECATED_HEADERS),
   413: answer("ContentTooLarge", "The body is larger than 1 MiB.", ["POST"]),
   415: answer(
     "UnsupportedMediaType",
@@ -186,9 +187,11 @@ function answer(
   return { name, meaning, of, headers };
 }
 
-/** The error responses of an operation, by status, as references to components. */
-export function errorReferences(kind: OperationKind): readonly (readonly [string, Json])[] {
-  return REFERENCES.filter(({ of }) => of.includes(kind)).map(({ status, reference }) => [status, reference]);
+/** The error responses of an operation that is of these kinds, by status, as references to components. */
+export function errorReferences(...kinds: readonly OperationKind[]): readonly (readonly [string, Json])[] {
+  return REFERENCES.filter(({ of }) => kinds.some((kind) => of.includes(kind))).map(
+    ({ status, reference }) => [status, reference],
+  );
 }
 
 const REFERENCES = Object.entries(ERROR_RESPONSES).map(([status, { name, of }]) => ({
@@ -203,9 +206,9 @@ export function queryExtension(description: string): JsonRecord {
 }
 
 /** The components of all error responses: the meaning of the status, and an example per cause. */
-export function errorComponents(): JsonMap {
+export function errorComponents(hasEnds: boolean): JsonMap {
   return new Map(
-    Object.entries(ERROR_RESPONSES).map(([status, { name, meaning, headers }]) => {
+    errorResponses(hasEnds).map(([status, { name, meaning, headers }]) => {
       const rows = Object.entries(ERRORS).filter(([, row]) => row.status === Number(status));
       const examples = Object.fromEntries(
         rows.map(([code, { when, detail }]) => [code, { summary: when, value: { detail } }]),
@@ -219,9 +222,14 @@ export function errorComponents(): JsonMap {
 }
 
 /** Error statuses as a Markdown table, for the introduction. */
-export function errorTable(): readonly string[] {
-  const rows = Object.entries(ERROR_RESPONSES).map(([status, { meaning }]) => `| ${status} | ${meaning} |`);
+export function errorTable(hasEnds: boolean): readonly string[] {
+  const rows = errorResponses(hasEnds).map(([status, { meaning }]) => `| ${status} | ${meaning} |`);
   return ["| Status | Meaning |", "|---|---|", ...rows];
+}
+
+/** `hasEnds`: some endpoint ends. */
+function errorResponses(hasEnds: boolean): readonly (readonly [string, ErrorResponse])[] {
+  return Object.entries(ERROR_RESPONSES).filter(([, { of }]) => hasEnds || !of.includes("ended"));
 }
 
 function header(description: string, type: "string" | "integer" = "string", format?: string): JsonRecord {

@@ -13,7 +13,7 @@ import { KeptAnswer, type ReadAnswer } from "../response/values-cache.js";
 import type { Exchange } from "./exchange.js";
 import { recordRequest, StepTimes } from "./record-request.js";
 import { readBodyFields } from "./resolve.js";
-import { errorOf, run, testsRefusal } from "./run.js";
+import { errorOf, run, rowsRefusal } from "./run.js";
 
 /** An endpoint that is asked about its rows, and by what fields. */
 export interface RowsRequest {
@@ -135,7 +135,7 @@ async function answerTo<T extends object>(
 ): Promise<ReadAnswer<T>> {
   const { gateway } = exchange;
   try {
-    const refused = testsRefusal(gateway, endpoint.spec);
+    const refused = rowsRefusal(gateway, endpoint.spec);
     const query = refused ?? (await resolve(exchange, endpoint, question));
     if (isHttpError(query)) return { outcome: query, sent: NO_ROWS };
     const key = `${queryKey(query)}\0${gateway.versionOf(endpoint.spec.path)?.id ?? ""}`;

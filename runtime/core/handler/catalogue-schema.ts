@@ -132,6 +132,10 @@ export const CATALOGUE_SCHEMA = openRecord({
           tests: TESTS,
         },
         {
+          gone_at: described("From when on it answers 410.", text),
+          successor_changes: described("What changes for callers who move to the successor.", texts),
+          version: described("dbt's version of the model.", text),
+          version_path: described("The path that stays at this version.", text),
           stability: described("`preview`: it may change without notice.", oneOf(["preview"])),
           filters: described(
             "Columns that callers filter by.",

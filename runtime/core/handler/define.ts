@@ -58,7 +58,11 @@ export interface Declaration<Query, Row> {
   readonly sortableFields?: readonly (keyof Row & string)[];
   /** RFC 3339, in UTC. */
   readonly deprecationDate?: string;
+  /** RFC 3339, in UTC: from then on requests get 410. */
+  readonly goneAt?: string;
   readonly successor?: `/v1/${string}`;
+  /** The path of this version of the model, where `path` is that of the latest one. */
+  readonly versionPath?: `/v1/${string}`;
   readonly formerPaths?: readonly { readonly path: `/v1/${string}`; readonly sunset: string | null }[];
   /** The rows change only when dbt builds the model or a node above it. */
   readonly changes?: "on_build";

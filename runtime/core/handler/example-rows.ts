@@ -177,9 +177,9 @@ export class ExampleRows {
 
 /** The columns that an example may show: none where a request needs a key or a filter, or serves no rows. */
 function publicColumns({ spec, all }: ServedEndpoint, { isPrivate }: ExampleSource) {
-  const { tier, rows, aggregate, allowUnfiltered, requireAnyOf, onFailedTest, path } = spec;
-  // An example is kept until the next build, and a test may fail before it.
-  const isServed = onFailedTest === undefined;
+  const { tier, rows, aggregate, allowUnfiltered, requireAnyOf, onFailedTest, goneAt, path } = spec;
+  // An example is kept until the next build: a test may fail before it, and the endpoint may end.
+  const isServed = onFailedTest === undefined && goneAt === undefined;
   const isOpen =
     isServed && tier === "tier0" && rows === undefined && allowUnfiltered && requireAnyOf.length === 0;
   const hasRows = aggregate === undefined || (aggregate.of === "measures" && aggregate.rows !== false);

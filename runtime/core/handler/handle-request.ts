@@ -1,5 +1,5 @@
 import type { RequestHandler } from "express";
-import { atFormerPath, type Endpoint } from "../model/endpoint.js";
+import { atOtherPaths, type Endpoint } from "../model/endpoint.js";
 import { ServedEndpoint } from "../model/served-endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { isLocalCaller } from "../http/headers.js";
@@ -21,7 +21,7 @@ import { type DataPath, type DataRoute, type Exchange, serveExchange } from "./e
 import { gatewayOf } from "./gateway.js";
 import { shapeOf } from "./request-shape.js";
 import { type DataRequest, parameterNames, resolveRequest } from "./resolve.js";
-import { run } from "./run.js";
+import { goneRefusal, run } from "./run.js";
 
 /** The handler of an endpoint, for every method. It can be mounted alone in an Express 5 app. */
 export function handlerOf(endpoint: ServedEndpoint): RequestHandler & { readonly endpoint: ServedEndpoint } {
@@ -30,15 +30,13 @@ export function handlerOf(endpoint: ServedEndpoint): RequestHandler & { readonly
 
 function handle(endpoint: ServedEndpoint): RequestHandler {
   const { spec } = endpoint;
-  const { formerPaths = [] } = spec;
   const own = pathOfEndpoint(spec, endpoint);
-  const former = formerPaths.map(
-    (each) =>
-      [each.path, pathOfEndpoint(spec, new ServedEndpoint(atFormerPath(spec, each), endpoint))] as const,
+  const others = atOtherPaths(spec).map(
+    (each) => [each.path, pathOfEndpoint(spec, new ServedEndpoint(each, endpoint))] as const,
   );
-  if (former.length === 0)
+  if (others.length === 0)
     return (request, response) => serveExchange(gatewayOf(response), own, request, response);
-  const byPath = new Map(former);
+  const byPath = new Map(others);
   return (request, response) => {
     const item = findAt(byPath, pathOf(request.url)) ?? own;
     return serveExchange(gatewayOf(response), item, request, response);
@@ -60,7 +58,13 @@ function pathOfEndpoint(endpoint: Endpoint, called: ServedEndpoint): DataPath {
  * null when the client has disconnected.
  */
 async function serveRows(exchange: Exchange, endpoint: ServedEndpoint): Promise<HttpError | null> {
-  const { gateway, request, context, times } = exchange;
+  const { gateway, request, response, context, times } = exchange;
+  const ended = goneRefusal(endpoint.spec);
+  if (ended !== null) {
+    const notice = deprecationHeaders(endpoint.spec, gateway.publicAddressOf(request).prefix);
+    for (let i = 0; i < notice.length; i += 2) response.setHeader(notice[i] ?? "", notice[i + 1] ?? "");
+    return ended;
+  }
   const query = await resolveRequest(gateway, endpoint, request, context.caller);
   times.end("resolve");
   if (isRefused(query)) return query;

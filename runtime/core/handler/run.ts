@@ -48,7 +48,7 @@ export async function run(
   query: ResolvedQuery,
   reader: RowsContext,
 ): Promise<Result<Answer> | null> {
-  const refused = testsRefusal(gateway, endpoint);
+  const refused = rowsRefusal(gateway, endpoint);
   if (refused !== null) return refused;
   const due = endpoint.freshness === undefined ? null : gateway.dueOf(endpoint);
   const claims = { due, quality: gateway.qualityOf(endpoint) };
@@ -68,8 +68,17 @@ function notFresh(): HttpError {
   return httpError("notFresh", { n: BUILD_SECONDS });
 }
 
-/** The refusal of rows while a test of them fails, where the endpoint has `onFailedTest`. */
-export function testsRefusal(gateway: Gateway, endpoint: Endpoint): HttpError | null {
+/** The refusal of an endpoint that has ended (`goneAt`). */
+export function goneRefusal({ goneAt, successor }: Endpoint): HttpError | null {
+  if (goneAt === undefined || Date.now() < Date.parse(goneAt)) return null;
+  const instead = successor === null ? "It has no successor." : `Use ${successor}.`;
+  return httpError("gone", { at: goneAt, instead });
+}
+
+/** The refusal of rows of an endpoint that has ended, or while a test of them fails, where it has `onFailedTest`. */
+export function rowsRefusal(gateway: Gateway, endpoint: Endpoint): HttpError | null {
+  const ended = goneRefusal(endpoint);
+  if (ended !== null) return ended;
   const { failed = 0 } = (endpoint.onFailedTest === "refuse" ? gateway.qualityOf(endpoint) : null) ?? {};
   return failed === 0 ? null : httpError("testsFailed", { failed, n: BUILD_SECONDS });
 }
@@ -137,7 +146,7 @@ export async function summarize(
   asked: ResolvedQuery,
   reader: RowsContext,
 ): Promise<Result<object> | null> {
-  const refused = testsRefusal(gateway, endpoint);
+  const refused = rowsRefusal(gateway, endpoint);
   if (refused !== null) return refused;
   try {
     const version = gateway.versionOf(endpoint.path);

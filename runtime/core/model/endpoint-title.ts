@@ -13,6 +13,12 @@ export interface Titled {
  * `Volume per bridge and day, USD` of `volume_per_bridge` by day with a column `volume_usd`.
  */
 export function endpointTitle(endpoint: Titled): string {
+  const [resource = "", version] = endpoint.resource.split("@");
+  const title = titleOfResource({ ...endpoint, resource });
+  return version === undefined ? title : `${title}, version ${version}`;
+}
+
+function titleOfResource(endpoint: Titled): string {
   const { title, resource, granularity, window } = endpoint;
   if (title !== undefined) return title.replace(/\s+/g, " ").trim();
   const name = wordsOf(resource);

@@ -117,8 +117,12 @@ export interface Endpoint {
   readonly sortableFields: readonly string[];
   /** When the endpoint may be removed, as an RFC 3339 time in UTC (dbt's `deprecation_date`); null: not deprecated. */
   readonly deprecationDate: string | null;
+  /** From when on requests get 410, as `deprecationDate` (`meta.routewright.gone_after`); absent: never. */
+  readonly goneAt?: string;
   /** Path of the endpoint that serves the latest version of the model; null for the latest one, or without versions. */
   readonly successor: string | null;
+  /** The path of this version of the model, `/v1/shop/orders@2`, where `path` is that of the latest one. */
+  readonly versionPath?: string;
   /** Where the endpoint was before: it answers there too. None when absent. */
   readonly formerPaths?: readonly FormerPath[];
   /** The team's promise that the rows change only when dbt builds the model or a node above it (runtime/docs/freshness.md). */
@@ -133,12 +137,20 @@ export interface Endpoint {
   readonly publicAge?: PublicAge;
 }
 
-/** All paths at which an endpoint answers: its own, then its former ones. */
+/** All paths at which an endpoint answers: its own, that of its version, then its former ones. */
 export function servedPaths({
   path,
+  versionPath = path,
   formerPaths = [],
-}: Pick<Endpoint, "path" | "formerPaths">): readonly string[] {
-  return [path, ...formerPaths.map((former) => former.path)];
+}: Pick<Endpoint, "path" | "versionPath" | "formerPaths">): readonly string[] {
+  return [...new Set([path, versionPath]), ...formerPaths.map((former) => former.path)];
+}
+
+/** An endpoint as it answers at its other paths. */
+export function atOtherPaths<Each extends Endpoint>(endpoint: Each): readonly Each[] {
+  const { versionPath, formerPaths = [] } = endpoint;
+  const version = versionPath === undefined ? [] : [{ ...endpoint, path: versionPath, formerPaths: [] }];
+  return [...version, ...formerPaths.map((former) => atFormerPath(endpoint, former))];
 }
 
 /** An endpoint as it answers at a former path: deprecated, and its own path is the successor. */

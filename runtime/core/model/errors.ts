@@ -255,6 +255,10 @@ export const ERRORS = {
   bodyTooLarge: answers(413)("Request body must not be larger than {max} bytes.", "the body is over 1 MiB"),
   unknownTier: badRequest("'tier' must be one of: {names}.", "`?tier=` of /openapi.json names no tier"),
   notFound: answers(404)("Not Found", "no endpoint has this path"),
+  gone: answers(410)(
+    "This endpoint answered until {at}. {instead}",
+    "the time that `meta.routewright.gone_after` gives after the endpoint's `deprecation_date` has passed; `Link` names the successor",
+  ),
   methodNotAllowed: answers(405)(
     "Method Not Allowed",
     "the path exists, but not with this method; `Allow` lists its methods",

@@ -11,6 +11,7 @@ export function overview(endpoint: CatalogueEndpoint): readonly Child[] {
     el("p.description", ...prose(withoutPreamble(endpoint.description) || "No description.")),
     endpoint.stability === "preview" && el("p.warning", "Preview: it may change without notice."),
     deprecation(endpoint),
+    versionPath(endpoint),
     ...(endpoint.former_paths ?? []).map(formerPath),
   ];
 }
@@ -29,7 +30,18 @@ function heading({ path, title, methods, tier, model, stability }: CatalogueEndp
   );
 }
 
-function deprecation({ deprecation_date, successor }: CatalogueEndpoint): Child {
+function versionPath({ version, version_path: path }: CatalogueEndpoint): Child {
+  return (
+    path !== undefined && el("p", `Version ${version ?? ""}, the latest. `, el("code", path), " stays at it.")
+  );
+}
+
+function deprecation({
+  deprecation_date,
+  gone_at: end,
+  successor,
+  successor_changes: changes,
+}: CatalogueEndpoint): Child {
   if (deprecation_date === null && successor === null) return null;
   return el(
     "p.warning",
@@ -38,6 +50,10 @@ function deprecation({ deprecation_date, successor }: CatalogueEndpoint): Child 
     successor !== null && ": use ",
     successor !== null && el("a", { href: `?endpoint=${encodeURIComponent(successor)}` }, successor),
     ".",
+    end !== undefined && " It answers 410 from ",
+    end !== undefined && time(end),
+    end !== undefined && ".",
+    changes !== undefined && ` What changes there: ${changes.join("; ")}.`,
   );
 }
 

@@ -132,6 +132,7 @@ const REMEDIES = [
     "Check the header, or ask for a key of the tier that the text names.",
   ],
   ["404", "There is no such path.", "Look for it in the explorer; former paths are named there."],
+  ["410", "The endpoint has ended.", "Use the one that the text and the header Link name."],
   ["405", "The path does not take this method.", "Use one of the header Allow."],
   ["413", "The body is too large.", "Send fewer values, or several requests."],
   ["429", "Too many requests.", "Wait for the seconds in Retry-After."],
@@ -205,10 +206,10 @@ export function embedding({ endpoints }: CatalogueBody, { plain }: Examples): re
 
 export function deprecations({ endpoints }: CatalogueBody): readonly Child[] {
   const old = endpoints.flatMap((endpoint) => [
-    ...(endpoint.deprecation_date === null
-      ? []
-      : [deprecated(endpoint.path, endpoint.deprecation_date, endpoint.successor)]),
-    ...(endpoint.former_paths ?? []).map(({ path, sunset }) => deprecated(path, sunset, endpoint.path)),
+    ...(endpoint.deprecation_date === null && endpoint.successor === null ? [] : [deprecated(endpoint)]),
+    ...(endpoint.former_paths ?? []).map(({ path, sunset }) =>
+      deprecated({ path, deprecation_date: sunset, successor: endpoint.path }),
+    ),
   ]);
   return [
     paragraph(
@@ -224,7 +225,8 @@ export function deprecations({ endpoints }: CatalogueBody): readonly Child[] {
     ),
     old.length === 0
       ? paragraph("Nothing is deprecated now.")
-      : table("Deprecated", ["Path", "May be removed", "Use instead"], old),
+      : table("Deprecated", ["Path", "May be removed", "Use instead", "What changes there"], old),
+    versions(endpoints),
     paragraph(
       "What has changed stands in ",
       el("a", { href: "v1/system/changelog" }, "/v1/system/changelog"),
@@ -233,12 +235,38 @@ export function deprecations({ endpoints }: CatalogueBody): readonly Child[] {
   ];
 }
 
-function deprecated(path: string, until: string | null, successor: string | null): HTMLElement {
+type Old = Pick<CatalogueBody["endpoints"][number], "path" | "deprecation_date" | "successor"> &
+  Partial<Pick<CatalogueBody["endpoints"][number], "gone_at" | "successor_changes">>;
+
+function deprecated({
+  path,
+  deprecation_date: until,
+  gone_at: end,
+  successor,
+  successor_changes: changes,
+}: Old): HTMLElement {
+  const ends = end === undefined ? [] : [", answers 410 from ", time(end)];
   return el(
     "tr",
     el("th", { scope: "row" }, path),
-    el("td", until === null ? "not said" : time(until)),
+    el("td", until === null ? "not said" : time(until), ...ends),
     el("td", successor ?? "nothing"),
+    el("td", changes === undefined ? (successor === null ? "" : "nothing") : changes.join("; ")),
+  );
+}
+
+/** Where callers of the path without a version can stay. */
+function versions(endpoints: CatalogueBody["endpoints"]): Child {
+  const pinned = endpoints.find(({ version_path: path }) => path !== undefined);
+  return (
+    pinned !== undefined &&
+    paragraph(
+      "A path without a version, such as ",
+      code(pinned.path),
+      ", serves the latest one. ",
+      code(pinned.version_path ?? ""),
+      " stays at this version when another becomes the latest.",
+    )
   );
 }
 

@@ -2,6 +2,7 @@ const NEW_ENDPOINT = "A new endpoint is published on purpose; at tier0 over priv
 const PROMISE = "The answers are the same; what falls is the promise how old their rows are at most.";
 const ON_FAILED_TESTS = "The answers are the same while no test of dbt has failed.";
 const MOVED = "The old path answers as before; its headers name the new one.";
+const ENDS = "The answers are the same until the time that is announced.";
 const OTHER_RELATION =
   "Whether another relation has the same rows is not in the manifest: a renamed model or a moved schema has.";
 const PRIVATE_NEAR = "The new column may hold the private data under another name.";
@@ -91,6 +92,11 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   "the fixed sort gets a tie-breaker ←": "Tied rows have no order any more; the database happens to keep it.",
   "a sunset is brought forward in time ←": LATER,
   "a sunset is brought forward below the notice ←": LATER,
+  "calls will get 410 in time →": ENDS,
+  "calls will get 410 too soon →": ENDS,
+  "calls get 410 later ←": ENDS,
+  "another version is the latest →": OTHER_RELATION,
+  "another version is the latest ←": OTHER_RELATION,
   "pages follow each other by cursor →": "Only the Link header differs: it names the next page by cursor.",
   "a newer version of the model appears →": "Only the Link header differs: it names the newer version.",
 };

@@ -9,8 +9,14 @@ const CURSORS = entry({
   cursor: ["value"],
 });
 
+const ENDED = entry({
+  resource: "old",
+  deprecationDate: "2027-01-31T00:00:00Z",
+  goneAt: "2027-03-02T00:00:00Z",
+});
+
 describe("the table of errors and the document", () => {
-  const rich = documentOf(FULL, LEGACY, PLAIN, CURSORS);
+  const rich = documentOf(FULL, LEGACY, PLAIN, CURSORS, ENDED);
   const described = Object.values<Parsed>(rich.components.responses).filter((one) => "content" in one);
 
   it("describes every row of the table in some response", () => {
