@@ -65,6 +65,10 @@ export const CHECKS = {
     "Pages without a total order",
     "A caller that pages with `offset` can get some rows twice and miss others.",
   ),
+  "no-row-key": off(
+    "No columns identify a row",
+    "Programs that read OData get a function in place of a table, whose rows they cannot refer to.",
+  ),
   "unlimited-response": warning(
     "Whole table in one response",
     "The response grows with the table until clients time out.",

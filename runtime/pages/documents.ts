@@ -165,6 +165,11 @@ export class Documents {
     });
   }
 
+  /** Another form of a caller's catalogue. `kind`: which; none of these is a kind of its own. */
+  derived(kind: string, caller: Access, make: () => BufferedResult): BufferedResult {
+    return this.#cached(kind, caller, String(this.#builds.changes), sizeOfBody, make);
+  }
+
   /** `llms.txt` for a caller. */
   llms(caller: Access): BufferedResult {
     const results = `${String(this.#builds.changes)} ${String(this.#rows.generation)}`;

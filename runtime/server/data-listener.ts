@@ -8,6 +8,7 @@ import { findAt } from "../core/response/content-negotiation.js";
 import type { Documents } from "../pages/documents.js";
 import { documentRoutes } from "../pages/pages.js";
 import { mcpRoutes } from "./mcp/mcp-endpoint.js";
+import type { Odata } from "./odata/odata.js";
 import type { Environment } from "./operations/environment.js";
 import type { Service } from "./system/context.js";
 import { routesOf, systemRoutes } from "./system/routes.js";
@@ -32,9 +33,15 @@ export function dataApiListener(
     ...mcpRoutes({ settings: mcp, documents, title, endpoints, isPrivate }),
   ]);
   const locals = { gateway };
+  let odata: Promise<Odata> | null = null;
+  // Loaded at the first request below its path: most servers have none, and it serves nothing that needs a setting.
+  const loadOdata = async (): Promise<Odata> =>
+    new (await import("./odata/odata.js")).Odata({ gateway, documents, active });
   return (request, response) => {
     const path = pathOf(request.url ?? "/");
     const endpoint = findAt(active.current.served, path);
+    if (endpoint === null && /^\/odata(?:\/|$)/.test(path))
+      return void (odata ??= loadOdata()).then((loaded) => loaded.serve(request, response));
     if (endpoint === null) {
       const item = routes.find(path)?.item ?? UNKNOWN_PATH;
       return void serveExchange(gateway, item, request, response);

@@ -10,6 +10,7 @@ export const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     "runtime/server/accounts/stored-keys.ts",
     "runtime/postgres/connection/postgres-client.ts",
   ],
+  "`/odata`, beside the server": ["runtime/server/odata/odata.ts"],
   "`@routewright/runtime/server` (`serve`)": ["runtime/server/server.ts"],
   "`@routewright/ramp`": ["runtime/ramp/ramp-service.ts"],
 };

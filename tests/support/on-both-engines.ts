@@ -35,6 +35,8 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/dbt/while-dbt-runs.test.ts",
   "tests/pages/explorer/every-chart.test.ts",
   "tests/server/mcp/summaries.test.ts",
+  "tests/server/odata/rows.test.ts",
+  "tests/server/odata/refusals.test.ts",
   "tests/diff/oracle/oracle.test.ts",
   "tests/diff/oracle/type-square.test.ts",
 ];

@@ -64,6 +64,16 @@ export const operationsRules = {
       : plain(project.adapter === "clickhouse" ? `${PROVE} In ClickHouse \`order_by\` sorts only.` : PROVE);
     return [{ path, message: messageFor(sorted), hint }];
   },
+  /** An endpoint of rows without `cursor`, which proves the key of an entity set (runtime/docs/odata.md). */
+  "no-row-key": ({ endpoint: { cursor, aggregate }, apiPath }) => {
+    const isOfGroups = aggregate?.of === "metrics" || aggregate?.rows === false;
+    if (cursor !== undefined || isOfGroups) return [];
+    return violation(
+      apiPath,
+      "OData has the endpoint as a function: no columns are known to identify a row.",
+      "Set `meta.routewright.cursor: true`, and prove the key with the tests `unique` and `not_null`.",
+    );
+  },
 } satisfies Partial<Record<CheckId, Check>>;
 
 /** Granularities and windows whose tables do not grow with time: one value, or the rows of one fixed window. */

@@ -101,7 +101,8 @@ export function headersOf(more: readonly HeaderName[] = []): JsonRecord {
   return Object.fromEntries([...ON_EVERY_RESPONSE, ...more].map((name) => [name, ref("headers", name)]));
 }
 
-type Status = (typeof ERRORS)[ErrorCode]["status"];
+/** Without those of `/odata`, which describes itself. */
+type Status = Exclude<(typeof ERRORS)[ErrorCode]["status"], 406 | 501>;
 
 /** Groups of operations with the same error responses. */
 export type OperationKind = "GET" | "POST" | "ended" | "values" | "limited" | "document" | "openapi" | "open";

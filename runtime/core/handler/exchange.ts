@@ -31,6 +31,8 @@ export interface RouteAccess {
   readonly isForOperators?: boolean;
   /** Of a path that is an OAuth resource. */
   readonly oauth?: (gateway: Gateway, request: IncomingMessage) => OAuthResource | undefined;
+  /** Of paths whose errors have a form of their own. */
+  readonly errorReply?: (exchange: Exchange, error: HttpError) => Reply;
 }
 
 export interface OAuthResource {
@@ -55,6 +57,8 @@ export interface Exchange extends HttpExchange<DataRoute> {
   readonly item: DataPath;
   readonly context: RequestContext;
   readonly oauth: OAuthResource | undefined;
+  /** Of the path, also where it is hidden from the caller. */
+  readonly access: RouteAccess;
   /** Null where nothing records spans. */
   readonly span: RequestSpan | null;
   /** Null without a caller's trace, and without a span. */
@@ -103,6 +107,7 @@ async function openExchange(
     response,
     context,
     oauth,
+    access,
     span,
     trace,
     times,
@@ -141,7 +146,7 @@ const CHECKS = { caller: authorize, document: authorizeDocument, none: peek } as
 
 const PREFLIGHT = preflightHeaders(
   "GET, HEAD, POST, QUERY, OPTIONS",
-  "X-API-Key, Authorization, Content-Type, If-None-Match, Prefer, X-Request-Id, Traceparent, Tracestate",
+  "X-API-Key, Authorization, Content-Type, If-None-Match, OData-MaxVersion, OData-Version, Prefer, X-Request-Id, Traceparent, Tracestate",
 );
 
 const HOOKS: Hooks<Exchange, HttpError> = {
@@ -184,9 +189,11 @@ function refusalOfFault(exchange: Exchange, error: unknown): HttpError | null {
 }
 
 /** `{"detail": …}`, or problem details, with its headers (runtime/docs/errors.md). */
-function errorReply({ item: { allowed }, oauth, request, context }: Exchange, error: HttpError): Reply {
+function errorReply(exchange: Exchange, error: HttpError): Reply {
+  const { access, item, oauth, request, context } = exchange;
+  if (access.errorReply !== undefined) return access.errorReply(exchange, error);
   const { status, retryAfter, detail } = error;
-  const headers = errorHeaders({ status, retryAfter, challenge: challengeOf(error, oauth) }, allowed);
+  const headers = errorHeaders({ status, retryAfter, challenge: challengeOf(error, oauth) }, item.allowed);
   if (!prefersProblem(request.headers.accept)) return { status, body: JSON.stringify({ detail }), headers };
   return { status, body: JSON.stringify(problemOf(error, context)), headers: { ...headers, ...PROBLEM } };
 }

@@ -159,8 +159,8 @@ export function resolve(
   );
 }
 
-/** The query of a selection. `own`: the condition on the caller's rows. */
-function queryOf(
+/** The query of a selection, also one that is made of other fields. `own`: the condition on the caller's rows. */
+export function queryOf(
   gateway: Gateway,
   endpoint: ServedEndpoint,
   caller: Caller,

@@ -32,6 +32,8 @@ export interface Column {
   readonly wide?: true;
   /** How they are written in JSON, where that is not as the endpoint's. */
   readonly numbers?: "number" | "string";
+  /** Its name in a row, where that is not its own. */
+  readonly as?: string;
 }
 
 /** Schema and name of a relation, unquoted. */

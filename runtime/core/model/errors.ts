@@ -267,6 +267,14 @@ export const ERRORS = {
     "The body has {bytes} bytes: the range begins behind them.",
     "`Range` of a GET begins behind the last byte of a body whose length is known; `Content-Range` has the length",
   ),
+  notAcceptable: answers(406)(
+    "'{name}' names no form that this address has.",
+    "`Accept` or `$format` of a request below `/odata` has neither JSON nor, for `$metadata`, XML",
+  ),
+  notImplemented: answers(501)(
+    "'{name}' is not offered: {reason}.",
+    "a request below `/odata` uses a part of OData that the service or the endpoint does not have",
+  ),
   rateLimited: answers(429)(
     "Rate limit exceeded. Try again in {n} seconds.",
     "the caller's window, or the limit of documents by address, is used up; `Retry-After` has the seconds",

@@ -44,6 +44,8 @@ export interface RowsResponse {
   readonly headers: string[];
   /** Who may keep the response, as flat name and value pairs (`cachingHeaders`). */
   readonly caching: readonly string[];
+  /** Where it is not that of the format. */
+  readonly contentType?: string;
   readonly caller: Caller;
   readonly responseMemory: ResponseMemory;
   /** Time limit of a stream; 0: no limit. */
@@ -131,7 +133,7 @@ async function sendBuffered(
 ): Promise<Sent> {
   const { rows, bytes } = result;
   const headers = headersOf(sending, tag);
-  headers.push("Content-Type", CONTENT_TYPES[sending.answer.query.format], "Content-Length");
+  headers.push("Content-Type", typeOf(sending), "Content-Length");
   if (sending.request.headers.range !== undefined) {
     const range = rangeOf(sending.request, bytes);
     if (range !== null) return { rows, bytes: sendRange(sending, headers, result, range), databaseMs };
@@ -148,6 +150,9 @@ async function sendBuffered(
   headers.push(String(compressed.length), "Content-Encoding", encoding);
   return { rows, bytes: sendBody(sending, headers, [compressed], compressed.length), databaseMs };
 }
+
+const typeOf = ({ contentType, answer }: RowsResponse): string =>
+  contentType ?? CONTENT_TYPES[answer.query.format];
 
 /** What a caller in front of Node's own methods is given it may keep, as a middleware that caches bodies does. */
 const writesItself = (response: ServerResponse): boolean =>
@@ -212,7 +217,7 @@ async function respondWithStream(sending: RowsResponse, { frame, stream }: Strea
   const { format } = answer.query;
   const encoding = encodingOf(request, format);
   const headers = headersOf(sending, answer.tag);
-  headers.push("Content-Type", CONTENT_TYPES[format]);
+  headers.push("Content-Type", typeOf(sending));
   if (encoding !== null) headers.push("Content-Encoding", encoding);
   writeHead(response, 200, headers);
   if (request.method === "HEAD") {

@@ -30,14 +30,14 @@ function makeServed(existing: ResultColumns, declared: readonly Column[]): Serve
 }
 
 function servedColumn(existing: ResultColumns, declared: Column): readonly ResultColumn[] {
-  const { name, type, timezone, wide = false, numbers } = declared;
+  const { name, type, timezone, wide = false, numbers, as = name } = declared;
   const column = columnNamed(existing, name);
   if (!column) return [];
   const decimal = column.type === "numeric" ? (column.decimal ?? digitsOf(type ?? "")) : undefined;
   return [
     {
       ...column,
-      ...(column.name !== name && { key: name }),
+      ...(column.name !== as && { key: as }),
       ...(decimal && { decimal }),
       ...(timezone !== undefined && { timezone }),
       ...(type !== null && { wide }),

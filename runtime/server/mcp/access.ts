@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { requestAddress } from "../../core/http/request-address.js";
 import { originProblem, type OriginSettings } from "../../core/http/origins.js";
 import type { Exchange, OAuthResource } from "../../core/handler/exchange.js";
 import type { Gateway } from "../../core/handler/gateway.js";
@@ -21,20 +22,6 @@ export function refusalOfOrigin(settings: McpSettings, request: IncomingMessage)
     : httpError("hostNotLocal", { header: problem });
 }
 
-/** The address of `/mcp` as its clients know it. */
-function mcpAddress({ publicAddressOf, addressOf }: Gateway, request: IncomingMessage): string {
-  const { origin, prefix } = publicAddressOf(request);
-  const isSecure =
-    addressOf.isTrustedProxy?.(request) === true && request.headers["x-forwarded-proto"] === "https";
-  return `${origin ?? `${isSecure ? "https" : "http"}://${hostHeaderOf(request)}`}${prefix}/mcp`;
-}
-
-/** A name or an address, perhaps with a port: nothing else leaves it for a header or a document. */
-const HOST = /^(?:[\w.-]{1,255}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i;
-
-const hostHeaderOf = ({ headers: { host = "" } }: IncomingMessage): string =>
-  HOST.test(host) ? host : "localhost";
-
 const METADATA_PATH = "/.well-known/oauth-protected-resource";
 
 /** Paths of the metadata: of the whole server, and of `/mcp` (RFC 9728 §3.1). */
@@ -44,7 +31,7 @@ export const METADATA_PATHS: readonly string[] = [METADATA_PATH, `${METADATA_PAT
 export function protectedResource({ gateway, request }: Exchange, title: string): Reply | HttpError {
   if (gateway.tokens === null) return httpError("notFound");
   const body = {
-    resource: mcpAddress(gateway, request),
+    resource: `${requestAddress(gateway, request)}/mcp`,
     authorization_servers: [gateway.tokens.issuer],
     scopes_supported: TIERS,
     bearer_methods_supported: ["header"],
@@ -60,9 +47,8 @@ export function protectedResource({ gateway, request }: Exchange, title: string)
 export function oauthResource(gateway: Gateway, request: IncomingMessage): OAuthResource | undefined {
   if (gateway.tokens === null) return undefined;
   const { origin, prefix } = gateway.publicAddressOf(request);
-  const base = mcpAddress(gateway, request).slice(0, -"/mcp".length);
   return {
     audience: origin === null ? null : `${origin}${prefix}/mcp`,
-    metadata: `${base}${METADATA_PATH}/mcp`,
+    metadata: `${requestAddress(gateway, request)}${METADATA_PATH}/mcp`,
   };
 }

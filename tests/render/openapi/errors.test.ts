@@ -21,7 +21,9 @@ describe("the table of errors and the document", () => {
 
   it("describes every row of the table in some response", () => {
     const codes = described.flatMap((one) => Object.keys(examplesOf(one)));
-    expect(new Set(codes)).toEqual(new Set(Object.keys(ERRORS)));
+    // `/odata` describes itself.
+    const others = Object.keys(ERRORS).filter((code) => !/^(?:notAcceptable|notImplemented)$/.test(code));
+    expect(new Set(codes)).toEqual(new Set(others));
   });
 
   it("describes nothing but rows of the table, under their status", () => {

@@ -1,0 +1,134 @@
+import { hash } from "node:crypto";
+import type { Exchange } from "../../core/handler/exchange.js";
+import { parameterNames } from "../../core/handler/resolve.js";
+import { shapeOf } from "../../core/handler/request-shape.js";
+import { run } from "../../core/handler/run.js";
+import { type HttpError, isHttpError, type Result } from "../../core/model/errors.js";
+import { callerHeaders } from "../../core/request/authorize.js";
+import type { Answer, QueryResult } from "../../core/response/answer.js";
+import { BufferedResult } from "../../core/response/buffered-result.js";
+import { privateControl } from "../../core/response/caching-headers.js";
+import {
+  deprecationHeaders,
+  freshnessHeaders,
+  qualityHeaders,
+  respond,
+} from "../../core/response/respond.js";
+import { versionHeaders } from "./errors.js";
+import { type Asked, type OdataQuery, resolveOdata } from "./query.js";
+import type { OdataSet } from "./sets.js";
+
+/** What a response says of an answer. */
+export interface OdataBody {
+  /** Of one response at one address: a client that has it has the response while the rows have not changed. */
+  readonly form: string;
+  readonly contentType: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The result as it is sent; an error where it is none. */
+  readonly bodyOf: (
+    answer: Answer & { readonly result: QueryResult },
+  ) => Result<QueryResult> | Promise<Result<QueryResult>>;
+}
+
+/** Asks a set for rows and sends them: the steps of a request to the endpoint itself. Null when the client has disconnected. */
+export async function answerOdata(
+  exchange: Exchange,
+  set: OdataSet,
+  asked: Asked,
+  wantsTotal: boolean,
+  describe: (query: OdataQuery) => OdataBody,
+): Promise<HttpError | null> {
+  const { gateway, request, context, times } = exchange;
+  const { endpoint } = set;
+  const resolved = await resolveOdata(gateway, set, context.caller, asked);
+  times.end("resolve");
+  if (isHttpError(resolved)) return resolved;
+  const { query } = resolved;
+  exchange.parameters = parameterNames(endpoint, query);
+  if (gateway.usageShapes) exchange.shape = shapeOf(endpoint, query, "OData", context.caller.tier);
+  const body = describe(resolved);
+  const form = hash("sha1", body.form, "base64url").slice(0, FORM_LENGTH);
+  const { id, caller, isStillNeeded } = context;
+  const ifNoneMatch = plainTags(request.headers["if-none-match"], form);
+  const reader = { id, caller, isStillNeeded, onStart: times.queryStarted, ifNoneMatch, wantsTotal };
+  const answer = await run(gateway, endpoint.spec, query, reader);
+  times.end("run");
+  if (answer === null || isHttpError(answer)) return answer;
+  const result = answer.result && (await body.bodyOf({ ...answer, result: answer.result }));
+  // What became another body is not read to its end.
+  if (answer.result?.kind === "stream" && (isHttpError(result) || result?.kind !== "stream"))
+    await answer.result.stream.chunks.return();
+  if (isHttpError(result)) return result;
+  exchange.sent = await respond({
+    request,
+    response: exchange.response,
+    answer: { ...answer, result, tag: answer.tag && formTag(answer.tag, form) },
+    headers: headersOf(exchange, set, answer, body.headers),
+    caching: ["Cache-Control", privateControl(request), "Vary", VARY],
+    contentType: body.contentType,
+    caller,
+    responseMemory: gateway.responseMemory,
+    streamTimeoutMs: gateway.streamTimeouts[caller.tier],
+  });
+  return null;
+}
+
+const VARY = "Accept, Accept-Encoding, Authorization, OData-MaxVersion, Prefer, X-API-Key";
+
+function headersOf(
+  { gateway, request, context }: Exchange,
+  { endpoint: { spec } }: OdataSet,
+  { due, quality }: Answer,
+  own: OdataBody["headers"],
+): string[] {
+  const { prefix } = gateway.publicAddressOf(request);
+  return [
+    ...callerHeaders(context),
+    ...deprecationHeaders(spec, prefix),
+    ...(due === null ? [] : freshnessHeaders(due)),
+    ...qualityHeaders(quality),
+    ...Object.entries({ ...versionHeaders(request), ...own }).flat(),
+  ];
+}
+
+/** The same rows have several forms, of which each has a tag of its own: the build's with the form behind a dot. */
+const FORM_LENGTH = 8;
+
+const formTag = (tag: string, form: string): string => `${tag.slice(0, -1)}.${form}"`;
+
+/** The tags of rows that a client has in this form. */
+function plainTags(header: string | undefined, form: string): string | undefined {
+  const ending = `.${form}"`;
+  const tags = header
+    ?.split(",")
+    .map((tag) => tag.trim())
+    .filter((tag) => tag.endsWith(ending));
+  return tags?.map((tag) => `${tag.slice(0, -ending.length)}"`).join(", ");
+}
+
+/** The result with text before and behind it. */
+export function wrapped(result: QueryResult, head: string, tail: (hasMore: boolean) => string): QueryResult {
+  if (result.kind === "stream") {
+    const { frame } = result;
+    return {
+      ...result,
+      frame: {
+        head: head + frame.head,
+        tail: (end) => frame.tail(end) + tail(end.hasMore || result.nextCursor !== null),
+      },
+    };
+  }
+  const { parts, rows, databaseMs, hasMore, nextCursor } = result;
+  const all = [Buffer.from(head), ...parts, Buffer.from(tail(hasMore || nextCursor !== null))];
+  return new BufferedResult(all, rows, databaseMs, hasMore, nextCursor);
+}
+
+/** The rows of a result as a text: of few. */
+export async function textOf(result: QueryResult): Promise<string> {
+  if (result.kind === "buffered") return result.body.toString();
+  const chunks: Buffer[] = [];
+  let chunk = await result.stream.chunks.next();
+  for (; chunk.done !== true; chunk = await result.stream.chunks.next())
+    chunks.push(Buffer.from(chunk.value));
+  return result.frame.head + Buffer.concat(chunks).toString() + result.frame.tail(chunk.value);
+}

@@ -1,0 +1,167 @@
+import type { Exchange } from "../../core/handler/exchange.js";
+import { httpError, type HttpError, isHttpError } from "../../core/model/errors.js";
+import { queryOf } from "../../core/http/route.js";
+import { BufferedResult } from "../../core/response/buffered-result.js";
+import { answerOdata, type OdataBody, textOf, wrapped } from "./answer.js";
+import { readKey } from "./filter.js";
+import { type OdataOptions, readFlag, readOptions, type SystemOption } from "./options.js";
+import { isOwnParameter, type OdataQuery } from "./query.js";
+import { type Representation, representationOf } from "./representation.js";
+import { requestAddress } from "../../core/http/request-address.js";
+import type { OdataSet } from "./sets.js";
+
+/** What a path asks of a set: its rows, how many there are, or the row of a key. */
+export type SetPath = { readonly kind: "rows" | "count" } | { readonly kind: "row"; readonly key: string };
+
+/** Serves a set. Null where the response is sent, or the client has disconnected. */
+export async function serveSet(exchange: Exchange, set: OdataSet, path: SetPath): Promise<HttpError | null> {
+  const { request } = exchange;
+  const options = readOptions(queryOf(request).toString(), (name) => isOwnParameter(set, name));
+  if (isHttpError(options)) return options;
+  if (path.kind === "count") return serveCount(exchange, set, options);
+  const representation = representationOf(request, options.system.format);
+  if (isHttpError(representation)) return representation;
+  const asked = { exchange, set, options, representation };
+  return path.kind === "row" ? serveRow(asked, path.key) : serveRows(asked);
+}
+
+interface SetRequest {
+  readonly exchange: Exchange;
+  readonly set: OdataSet;
+  readonly options: OdataOptions;
+  readonly representation: Representation;
+}
+
+async function serveRows(asked: SetRequest): Promise<HttpError | null> {
+  const { exchange, set, options, representation } = asked;
+  const wantsTotal = readFlag("count", options);
+  if (isHttpError(wantsTotal)) return wantsTotal;
+  return answerOdata(exchange, set, { options, representation }, wantsTotal, (query) => ({
+    ...formOf(asked, query),
+    bodyOf: ({ result, total }) => {
+      const count = total === null ? "" : `"@odata.count":${longText(total, representation)},`;
+      const head = `{${contextOf(asked, query)}${count}"value":`;
+      if (query.top === 0) return new BufferedResult(Buffer.from(`${head}[]}`), 0, 0);
+      const next = nextAddress(asked, query, result.nextCursor);
+      return wrapped(result, head, (hasMore) =>
+        hasMore && next !== null ? `,"@odata.nextLink":${JSON.stringify(next)}}` : "}",
+      );
+    },
+  }));
+}
+
+const longText = (total: number, { isExact }: Representation): string =>
+  isExact ? `"${String(total)}"` : String(total);
+
+/** Options of a single row, and of a number of rows. */
+const OF_ROW: readonly SystemOption[] = ["select", "format"];
+const OF_COUNT: readonly SystemOption[] = ["filter", "format"];
+
+async function serveRow(asked: SetRequest, key: string): Promise<HttpError | null> {
+  const { exchange, set, options, representation } = asked;
+  const refused = otherOption(options, OF_ROW);
+  if (refused) return refused;
+  const conditions = set.keys === null ? httpError("notFound") : await readKey(set, set.keys, key);
+  if (isHttpError(conditions)) return conditions;
+  return answerOdata(exchange, set, { options, representation, conditions, limit: 1 }, false, (query) => ({
+    ...formOf(asked, query),
+    bodyOf: async ({ result }) => {
+      const row = (await textOf(result)).trim().replace(/^\[\s*|\s*\]$/g, "");
+      if (row === "") return httpError("notFound");
+      const context = contextOf(asked, query, "/$entity");
+      return new BufferedResult(
+        Buffer.from(`{${context}${row.slice(1)}`),
+        1,
+        result.kind === "buffered" ? result.databaseMs : 0,
+      );
+    },
+  }));
+}
+
+/** `/$count`: the number as a text. */
+async function serveCount(
+  exchange: Exchange,
+  set: OdataSet,
+  options: OdataOptions,
+): Promise<HttpError | null> {
+  const refused = otherOption(options, OF_COUNT);
+  if (refused) return refused;
+  const representation: Representation = {
+    version: "4.01",
+    metadata: "none",
+    isExact: false,
+    maxPageSize: null,
+  };
+  return answerOdata(exchange, set, { options, representation, limit: 1 }, true, () => ({
+    form: "$count",
+    contentType: "text/plain; charset=utf-8",
+    headers: {},
+    bodyOf: ({ total }) => new BufferedResult(Buffer.from(String(total ?? 0)), 0, 0),
+  }));
+}
+
+function otherOption({ system }: OdataOptions, taken: readonly SystemOption[]): HttpError | null {
+  const other = (Object.keys(system) as readonly SystemOption[]).find((name) => !taken.includes(name));
+  return other === undefined
+    ? null
+    : httpError("valueNotOfType", {
+        name: `$${other}`,
+        type: "rows of a set, of which this address has none",
+      });
+}
+
+function formOf(
+  { exchange, representation }: SetRequest,
+  { selected }: OdataQuery,
+): Omit<OdataBody, "bodyOf"> {
+  const { request, gateway } = exchange;
+  const { metadata, isExact, maxPageSize } = representation;
+  const address = requestAddress(gateway, request);
+  return {
+    form: JSON.stringify([representation, address, request.url, selected]),
+    contentType: `application/json;odata.metadata=${metadata};odata.streaming=true;IEEE754Compatible=${String(isExact)};charset=utf-8`,
+    headers: maxPageSize === null ? {} : { "Preference-Applied": `odata.maxpagesize=${String(maxPageSize)}` },
+  };
+}
+
+/** The member `@odata.context` with the comma behind it; empty where no metadata is wanted. */
+function contextOf(
+  { exchange, set, representation }: SetRequest,
+  { selected }: Pick<OdataQuery, "selected">,
+  suffix = "",
+): string {
+  if (representation.metadata === "none") return "";
+  const { gateway, request } = exchange;
+  const rows = set.keys === null ? `Collection(${ROWS}.${set.name})` : set.name;
+  const chosen = selected === null ? "" : `(${selected.join(",")})`;
+  const context = `${requestAddress(gateway, request)}${ROOT}/$metadata#${rows}${chosen}${suffix}`;
+  return `"@odata.context":${JSON.stringify(context)},`;
+}
+
+/** The path of the service, and the namespace of the types of its rows. */
+export const ROOT = "/odata";
+export const ROWS = "Rows";
+
+/** Options that a link to the next page says anew, by their names in any spelling. */
+const OF_PAGE = /^\$?(?:top|skip|skiptoken|count)$/i;
+
+/** The address of the next page; null where all rows that are wanted are sent. */
+function nextAddress(
+  { exchange, set }: SetRequest,
+  { query, top }: OdataQuery,
+  cursor: string | null,
+): string | null {
+  const { page } = query.selection;
+  const left = top === null || page === null ? null : top - page.limit;
+  if (page === null || (left !== null && left <= 0)) return null;
+  const { gateway, request } = exchange;
+  const kept = [...queryOf(request)].filter(([name]) => isOwnParameter(set, name) || !OF_PAGE.test(name));
+  const position: readonly [string, string] =
+    cursor === null ? ["$skip", String(page.offset + page.limit)] : ["$skiptoken", cursor];
+  const all = [...kept, ...(left === null ? [] : [["$top", String(left)] as const]), position];
+  const text = all.map(([name, value]) => `${escapedName(name)}=${encodeURIComponent(value)}`).join("&");
+  return `${requestAddress(gateway, request)}${ROOT}/${encodeURIComponent(set.name)}${set.keys === null ? "()" : ""}?${text}`;
+}
+
+const escapedName = (name: string): string =>
+  encodeURIComponent(name).replace(/^%24/, "$").replace(/^%40/, "@");

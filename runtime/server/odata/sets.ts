@@ -1,0 +1,74 @@
+import type { Column } from "../../core/model/endpoint.js";
+import { Projection } from "../../core/model/projection.js";
+import type { ServedEndpoint } from "../../core/model/served-endpoint.js";
+import type { LoadedRelease } from "../../core/handler/loaded-release.js";
+import { declaredType, type EdmType, isLong } from "./edm-types.js";
+import { propertyName, setName } from "./names.js";
+
+/** A column as a property. */
+export interface OdataProperty {
+  readonly name: string;
+  readonly column: Column;
+  /** Null where the model does not say: the database does. */
+  readonly type: EdmType | null;
+}
+
+/** An endpoint with rows as OData has it: an entity set, or without a proven key a function that returns a collection. */
+export interface OdataSet {
+  readonly name: string;
+  readonly endpoint: ServedEndpoint;
+  readonly properties: readonly OdataProperty[];
+  /** The properties that identify a row; null where none do. */
+  readonly keys: readonly OdataProperty[] | null;
+  /** The rows by the names of properties. */
+  readonly rows: Projection;
+  /** The same with long numbers as strings (`IEEE754Compatible`). */
+  readonly exactRows: Projection;
+}
+
+/** Types of which a key may be (OData CSDL 4.01, 6.5). */
+const NO_KEYS: ReadonlySet<string> = new Set(["Edm.Double", "Edm.Single", "Edm.Untyped"]);
+
+/** The sets of a release by name. Endpoints that serve groups alone have none. */
+export function setsOf({ endpoints }: Pick<LoadedRelease, "endpoints">): ReadonlyMap<string, OdataSet> {
+  const sets = [...endpoints.values()]
+    .map(({ served }) => served)
+    .filter(({ spec: { aggregate, columns } }) => {
+      const hasRows = aggregate === undefined || (aggregate.of === "measures" && aggregate.rows !== false);
+      return hasRows && columns.length > 0;
+    })
+    .map(setOf);
+  return new Map(sets.map((set) => [set.name, set]));
+}
+
+function setOf(endpoint: ServedEndpoint): OdataSet {
+  const { path, columns, cursor } = endpoint.spec;
+  const properties = columns.map((column) => ({
+    name: propertyName(column.name),
+    column,
+    type: declaredType(column.type),
+  }));
+  const keys = cursor?.map((name) => properties.find(({ column }) => column.name === name)) ?? [];
+  const proven = keys.filter(
+    (key) => key !== undefined && !NO_KEYS.has(key.type?.name ?? "") && !key.type?.isCollection,
+  );
+  return {
+    name: setName(path),
+    endpoint,
+    properties,
+    keys: proven.length > 0 && proven.length === keys.length ? (proven as OdataProperty[]) : null,
+    rows: projectionOf(properties, false),
+    exactRows: projectionOf(properties, true),
+  };
+}
+
+function projectionOf(properties: readonly OdataProperty[], isExact: boolean): Projection {
+  return new Projection(
+    properties.map(({ name, column, type }) => ({
+      ...column,
+      numbers: isExact ? ("string" as const) : ("number" as const),
+      ...(type !== null && isLong(type) && { wide: true as const }),
+      ...(name !== column.name && { as: name }),
+    })),
+  );
+}

@@ -1,0 +1,147 @@
+import { describe, expect, it } from "vitest";
+import { KEYS } from "../../support/service.js";
+import { ask, idsIn, url } from "./orders-by-odata.js";
+import { sendRequest } from "../../support/http-client.js";
+
+const codeOf = (text: string): unknown => (JSON.parse(text) as { error: { code: unknown } }).error.code;
+
+describe("what is not offered", () => {
+  it.each([
+    ["shop__orders?$filter=status", 400],
+    ["shop__orders?$filter=nope eq 1", 400],
+    ["shop__orders?$filter=tags eq 'a'", 400],
+    ["shop__orders?$filter=odd-name eq 'x'", 400],
+    ["shop__orders?$filter=length(status) eq 4", 501],
+    ["shop__orders?$filter=contains(tolower(status),'x')", 501],
+    ["shop__orders?$filter=cast(id,Edm.String) eq '1'", 501],
+    ["shop__orders?$filter=id add 1 eq 2", 501],
+    ["shop__orders?$filter=tags/any(t:t eq 'a')", 501],
+    ["shop__orders?$filter=id eq 1&$filter=id eq 2", 400],
+    ["shop__orders?$select=nope", 400],
+    ["shop__orders?$orderby=nope", 400],
+    ["shop__orders?$orderby=id sideways", 400],
+    ["shop__orders?$orderby=status", 501],
+    ["shop__orders?$orderby=id desc,day", 501],
+    ["shop__orders?$top=-1", 400],
+    ["shop__orders?$top=1.5", 400],
+    ["shop__orders?$top=99999999999999999999", 400],
+    ["shop__orders?$count=maybe", 400],
+    ["shop__orders?$expand=x", 501],
+    ["shop__orders?$search=x", 501],
+    ["shop__orders?$apply=aggregate($count as n)", 501],
+    ["shop__orders?$nonsense=1", 400],
+    ["shop__orders?nope=1", 400],
+    ["shop__orders?limit=1", 400],
+    ["shop__orders?$format=atom", 406],
+    ["shop__orders(1)/$count", 404],
+    ["shop__orders/$value", 404],
+    ["shop__orders/1", 404],
+    ["shop__orders(1)?$top=1", 400],
+    ["shop__orders_daily?$filter=id eq 1", 501],
+    ["shop__orders_daily(1)", 404],
+    ["shop__whole()?$skip=1", 501],
+    ["shop__needy", 400],
+    ["%00", 404],
+    ["%", 404],
+  ])("is refused in OData's form: %s", async (path, status) => {
+    const reply = await sendRequest(url, `/odata/${encodeURI(path).replace(/%25(00)?$/, "%$1")}`, {
+      key: KEYS.tier3,
+    });
+    expect([path, reply.status, reply.text]).toEqual([path, status, reply.text]);
+    const { error } = JSON.parse(reply.text) as { error: { code: string; message: string } };
+    expect(error.message).not.toMatch(/'(?:filter|cursor|limit|offset)'/);
+    expect(reply.headers["odata-version"]).toBe("4.01");
+  });
+
+  it("is a method that changes rows, and $batch", async () => {
+    const post = await ask("/shop__orders", { key: KEYS.tier3, method: "POST", body: {} });
+    expect([post.status, post.headers.allow, codeOf(post.text)]).toEqual([
+      405,
+      "GET, HEAD, OPTIONS",
+      "methodNotAllowed",
+    ]);
+  });
+});
+
+describe("versions", () => {
+  it.each([
+    [{ "odata-maxversion": "4.0" }, 200, "4.0"],
+    [{ "odata-maxversion": "4.01" }, 200, "4.01"],
+    [{ "odata-maxversion": "4.0;NetFx" }, 200, "4.0"],
+    [{ "odata-maxversion": "5.0", maxdataserviceversion: "3.0;NetFx" }, 200, "4.01"],
+    [{ "odata-maxversion": "3.0" }, 400, "4.01"],
+    [{ "odata-version": "5.0" }, 400, "4.01"],
+    [{ "odata-maxversion": "x" }, 400, "4.01"],
+  ])("of %o", async (headers, status, version) => {
+    const reply = await ask("/shop__orders", { key: KEYS.tier3, headers });
+    expect([reply.status, reply.headers["odata-version"]]).toEqual([status, version]);
+  });
+
+  it("a client that reads no JSON gets 406", async () => {
+    for (const accept of ["application/atom+xml", "application/json;q=0"])
+      expect((await ask("/shop__orders", { key: KEYS.tier3, headers: { accept } })).status).toBe(406);
+    const accept =
+      "application/json;odata.metadata=minimal;q=1.0,application/json;odata=minimalmetadata;q=0.9,application/atomsvc+xml;q=0.8,text/plain;q=0.7";
+    expect((await ask("/shop__orders", { key: KEYS.tier3, headers: { accept } })).status).toBe(200);
+  });
+});
+
+describe("access", () => {
+  const basic = (password: string) => ({
+    headers: { authorization: `Basic ${Buffer.from(`anyone:${password}`).toString("base64")}` },
+  });
+
+  it("a missing or unknown key is asked for with Basic, below /odata alone", async () => {
+    for (const question of [{}, basic("sk_live_nobody"), basic("")]) {
+      const reply = await ask("/shop__paid", question);
+      expect(reply.status).toBe(401);
+      expect(reply.headers["www-authenticate"]).toMatch(/^Basic realm=/);
+      expect(reply.headers["access-control-allow-credentials"]).toBeUndefined();
+    }
+    const native = await sendRequest(url, "/v1/shop/paid");
+    expect([native.status, native.headers["www-authenticate"]]).toEqual([403, undefined]);
+    const other = await sendRequest(url, "/v1/shop/paid", basic(KEYS.tier3));
+    expect(other.status).toBe(403);
+  });
+
+  it("the password of Basic is the key, with its tier, list and organization", async () => {
+    expect((await ask("/shop__paid", basic(KEYS.tier2))).status).toBe(200);
+    expect((await ask("/shop__paid", basic(KEYS.tier1))).status).toBe(403);
+    expect((await ask("/shop__paid", basic("sk_live_listed"))).status).toBe(403);
+    expect((await ask("/shop__orders", basic("sk_live_listed"))).status).toBe(200);
+    const mine = await ask("/shop__mine?$filter=id gt 0 or id lt 0", basic(KEYS.tier3));
+    expect(idsIn(JSON.parse(mine.text) as Record<string, unknown>)).toEqual([1, 4]);
+    expect((await ask("/shop__mine/$count", basic(KEYS.tier3))).text).toBe("2");
+    expect((await ask("/shop__mine(2)", basic(KEYS.tier3))).status).toBe(404);
+  });
+
+  it("a request counts against the window of its key", async () => {
+    const left = async () =>
+      Number((await ask("/shop__orders?$top=1", basic(KEYS.tier1))).headers["x-ratelimit-remaining"]);
+    const before = await left();
+    expect(await left()).toBe(before - 1);
+  });
+});
+
+describe("hostile texts", () => {
+  const long = "x".repeat(9000);
+  it.each([
+    ["$filter", "(".repeat(4000)],
+    ["$filter", `${"not ".repeat(2000)}active`],
+    ["$filter", `id in (${"1,".repeat(3000)}1)`],
+    ["$filter", `status eq '${"'".repeat(4000)}`],
+    ["$filter", "id eq @a&@a=@a"],
+    ["$filter", `@a@a@a@a${"@a".repeat(200)}&@a=${"@a".repeat(100)}`],
+    ["$orderby", `${"id,".repeat(3000)}id`],
+    ["$orderby", long],
+    ["$select", `${"nope,".repeat(2000)}nope`],
+    ["$select", long],
+    ["$skiptoken", long],
+    ["$skiptoken", "../../etc/passwd"],
+  ])("of %s are refused: %.20s", async (option, text) => {
+    const reply = await ask(`/shop__orders?${option}=${text}`);
+    expect(reply.status).toBeGreaterThanOrEqual(400);
+    expect(reply.status).toBeLessThan(500);
+    expect(reply.text.length).toBeLessThan(3000);
+  });
+});
