@@ -151,6 +151,9 @@ export function providerViolations(schema: object, value: unknown, at = ""): rea
   return violationsBy(providers.validatorOf(schema), value, at);
 }
 
+/** How the message of a text begins that does not match its pattern. */
+export const PATTERN_MISMATCH = "must match pattern";
+
 function violationOf({ keyword, message = "is not valid", params }: ErrorObject, path: string): Violation {
   const { additionalProperty, allowedValues, format } = params as {
     readonly additionalProperty?: string;

@@ -35,6 +35,9 @@ const MAPS: ReadonlySet<string> = new Set([
 /** Keywords whose value is no schema. */
 const VALUES: ReadonlySet<string> = new Set(["const", "enum", "default", "examples", "required"]);
 
+/** What `schemaProblem` says of something else. */
+export const NO_SCHEMA = "it is not a JSON Schema";
+
 /** Why a provider's schema cannot be used, or null: a check takes bounded time and memory. */
 export function schemaProblem(schema: object): string | null {
   if (JSON.stringify(schema).length > MAX_SCHEMA_LENGTH)
@@ -48,7 +51,7 @@ export function schemaProblem(schema: object): string | null {
   } catch (error) {
     return `a pattern does not run in linear time (RE2): ${(error as Error).message}`;
   }
-  return isProviderSchema(schema) ? null : "it is not a JSON Schema";
+  return isProviderSchema(schema) ? null : NO_SCHEMA;
 }
 
 /** Looks for refused keywords, and collects the patterns. */

@@ -11,15 +11,9 @@ import type { Intent } from "../intents/intent.js";
 import { applyOnboarding } from "../intents/apply-onboarding.js";
 import { acceptPrice } from "../intents/new-price.js";
 import { isPayable, makePayment, termsOf } from "../intents/payment.js";
-import {
-  errorsOf,
-  FIELD_PREFIX,
-  fieldsOf,
-  type FormErrors,
-  type FormState,
-  UNTOUCHED,
-  valuesOf,
-} from "./requirement-form.js";
+import { errorsOf, type FormErrors, valuesOf } from "./form-input.js";
+import { FIELD_PREFIX, type FormState, UNTOUCHED } from "./requirement-form.js";
+import { fieldsOf } from "../providers/form.js";
 
 /** `GET /onboarding/{token}`, with `?leave` the last page for a customer who leaves. */
 export async function showPage(

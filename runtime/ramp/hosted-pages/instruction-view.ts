@@ -1,6 +1,6 @@
 import type { Instruction } from "../providers/protocol.js";
 import { type Html, html } from "./layout.js";
-import { humanize } from "./requirement-form.js";
+import { humanize } from "../providers/form.js";
 import { withReturn } from "./stage.js";
 
 /** The way to a page of the provider's own, and back. */

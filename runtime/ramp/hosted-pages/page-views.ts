@@ -4,7 +4,8 @@ import { wordsOf } from "../intents/refusal.js";
 import { elsewhere, formatAmount, instructionView } from "./instruction-view.js";
 import { refundLines } from "./refund-lines.js";
 import { redirectUrlOf, type Stage, type StageOutcome } from "./stage.js";
-import { errorSummary, fieldsOf, fieldViews, type FormState } from "./requirement-form.js";
+import { errorSummary, fieldViews, type FormState } from "./requirement-form.js";
+import { fieldsOf } from "../providers/form.js";
 import { type Html, html, type Layout } from "./layout.js";
 import type { Currencies, Currency } from "../accounts/currency.js";
 

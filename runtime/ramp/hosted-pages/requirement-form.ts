@@ -1,171 +1,6 @@
 import { type Html, html } from "./layout.js";
-import { isOutOfRange, JsonText } from "../core/exact-json.js";
-import { isStorable, providerViolations, type Violation } from "../core/json-schema.js";
-import { schemaProblem } from "../core/provider-schema.js";
-
-type FormSchema = Readonly<Record<string, unknown>>;
-
-interface Choice {
-  readonly value: string;
-  readonly label: string;
-}
-
-/** `choice` is one of `choices`; the others are types of `input`. */
-type FieldKind = "text" | "date" | "email" | "url" | "tel" | "number" | "integer" | "checkbox" | "choice";
-
-/** One field of a requirement's form. */
-interface FormField {
-  readonly name: string;
-  readonly label: string;
-  readonly hint: string | null;
-  readonly isRequired: boolean;
-  readonly kind: FieldKind;
-  readonly choices: readonly Choice[];
-  readonly maxLength: number | null;
-}
-
-/**
- * The fields that a JSON Schema of an object asks for; what a form cannot hold (lists, objects) is left out. They stand in the
- * order of `required`, then the optional ones: a stored object does not keep the order of its names.
- */
-export function fieldsOf(form: FormSchema): readonly FormField[] {
-  const required: readonly unknown[] = Array.isArray(form["required"]) ? form["required"] : [];
-  const fields = Object.entries(schemaIn(form["properties"])).flatMap(([name, given]): FormField[] => {
-    const schema = schemaIn(given);
-    const choices = choicesOf(schema);
-    const kind = choices.length > 0 ? "choice" : kindOf(schema);
-    if (kind === null) return [];
-    const label = textIn(schema["title"]) ?? humanize(name);
-    const hint = textIn(schema["description"]);
-    const maxLength = Number.isSafeInteger(schema["maxLength"]) ? (schema["maxLength"] as number) : null;
-    return [{ name, label, hint, isRequired: required.includes(name), kind, choices, maxLength }];
-  });
-  const placeOf = ({ name, isRequired }: FormField): number =>
-    isRequired ? required.indexOf(name) : required.length;
-  return fields.sort((left, right) => placeOf(left) - placeOf(right));
-}
-
-/** By the format of a string, else by the type. */
-const KINDS: ReadonlyMap<unknown, FieldKind> = new Map([
-  ["date", "date"],
-  ["email", "email"],
-  ["uri", "url"],
-  ["phone", "tel"],
-  ["string", "text"],
-  ["number", "number"],
-  ["integer", "integer"],
-  ["boolean", "checkbox"],
-]);
-
-function kindOf({ type, format }: FormSchema): FieldKind | null {
-  return (type === "string" ? KINDS.get(format) : undefined) ?? KINDS.get(type) ?? null;
-}
-
-function choicesOf(schema: FormSchema): readonly Choice[] {
-  if (Array.isArray(schema["enum"]))
-    return schema["enum"]
-      .filter((value) => typeof value === "string")
-      .map((value) => ({ value, label: humanize(value) }));
-  const options: readonly unknown[] = Array.isArray(schema["oneOf"]) ? schema["oneOf"] : [];
-  return options.flatMap((option) => {
-    const { const: value, title } = schemaIn(option);
-    return typeof value === "string" ? [{ value, label: textIn(title) ?? humanize(value) }] : [];
-  });
-}
-
-function schemaIn(value: unknown): FormSchema {
-  return typeof value === "object" && value !== null ? (value as FormSchema) : {};
-}
-
-function textIn(value: unknown): string | null {
-  return typeof value === "string" && value !== "" ? value : null;
-}
-
-/** `dateOfBirth` as `Date of birth`; what is written in capitals stays so. */
-export function humanize(name: string): string {
-  const words = name
-    .replaceAll("_", " ")
-    .replace(
-      /([a-z])([A-Z])(?=[a-z])/g,
-      (_all, end: string, start: string) => `${end} ${start.toLowerCase()}`,
-    );
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
-/** What a browser sent for a form, by field name, as it was typed. */
-export type FormInput = ReadonlyMap<string, string>;
-
-/** What was filled in, as the schema has it; an empty field is one that is not there. Numbers have the digits that were typed. */
-export function valuesOf(fields: readonly FormField[], typed: FormInput): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    fields.flatMap(({ name, kind }): [string, unknown][] => {
-      const text = (typed.get(name) ?? "").trim();
-      if (kind === "checkbox") return [[name, text !== ""]];
-      if (text === "") return [];
-      return [[name, isNumber(kind, text) ? new JsonText(text) : text]];
-    }),
-  );
-}
-
-/** Numbers as JSON has them: what a provider would get of others is not what the customer typed. */
-const NUMBERS: Partial<Readonly<Record<FieldKind, { readonly pattern: RegExp; readonly words: string }>>> = {
-  number: {
-    pattern: /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/,
-    words: "a number such as 1234.5, without spaces or commas",
-  },
-  integer: {
-    pattern: /^-?(0|[1-9]\d*)(\.0+)?$/,
-    words: "a whole number such as 1234, without spaces or commas",
-  },
-};
-
-const isNumber = (kind: FieldKind, text: string): boolean =>
-  NUMBERS[kind]?.pattern.test(text) === true && !isOutOfRange(text);
-
-/** What is wrong with a form, by field name; the empty name stands for the form as a whole. */
-export type FormErrors = ReadonlyMap<string, string>;
-
-export function errorsOf(
-  form: FormSchema,
-  fields: readonly FormField[],
-  values: Readonly<Record<string, unknown>>,
-): FormErrors {
-  const errors = new Map<string, string>();
-  for (const field of fields) if (isMissing(field, values)) errors.set(field.name, missing(field));
-  for (const { name, label, kind } of fields)
-    if (NUMBERS[kind] && typeof values[name] === "string")
-      errors.set(name, `${label} must be ${NUMBERS[kind].words}.`);
-  const plain = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, plainOf(value)]));
-  if (!isStorable(plain)) errors.set("", "The form holds characters that cannot be used.");
-  if (errors.size > 0) return errors;
-  for (const { path, message } of schemaViolations(form, plain)) {
-    const field = fields.find(({ name }) => path === `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`);
-    errors.set(field?.name ?? "", field ? complaint(field, message) : "The form is not complete.");
-  }
-  return errors;
-}
-
-const plainOf = (value: unknown): unknown => (value instanceof JsonText ? Number(value.text) : value);
-
-function isMissing(
-  { name, isRequired, kind }: FormField,
-  values: Readonly<Record<string, unknown>>,
-): boolean {
-  return isRequired && (kind === "checkbox" ? values[name] !== true : !Object.hasOwn(values, name));
-}
-
-function missing({ label, kind }: FormField): string {
-  return kind === "choice" || kind === "checkbox" ? `Choose: ${label}.` : `Fill in: ${label}.`;
-}
-
-function complaint({ label, kind }: FormField, message: string): string {
-  return kind === "date" ? `${label} must be a date such as 1990-12-31.` : `${label} ${message}.`;
-}
-
-/** A schema that cannot be used checks nothing: the provider checks the values itself. */
-function schemaViolations(form: FormSchema, values: unknown): readonly Violation[] {
-  return schemaProblem(form) === null ? providerViolations(form, values) : [];
-}
+import { type FormErrors, type FormInput, NUMBERS } from "./form-input.js";
+import type { Choice, FormField } from "../providers/form.js";
 
 export interface FormState {
   readonly typed: FormInput;
@@ -230,21 +65,21 @@ function fieldView(field: FormField, at: number, { typed, errors }: FormState): 
     return html`<fieldset>
       <legend>${label}</legend>
       ${notes}
-      ${field.choices.map(
+      ${choicesShown(field).map(
         (choice, i) =>
           html`<label class="choice"
             ><input
               type="radio"
               id="${i === 0 ? id : `${id}-${String(i)}`}"
-              value="${choice.value}"
-              ${choice.value === value ? html` checked` : null}
+              value="${choice.text}"
+              ${choice.text === value ? html` checked` : null}
               ${attributes}
             />
             ${choice.label}</label
           >`,
       )}
     </fieldset>`;
-  if (kind === "checkbox")
+  if (kind === "consent")
     return html`<div class="field">
       <label class="choice"
         ><input
@@ -269,4 +104,9 @@ function fieldView(field: FormField, at: number, { typed, errors }: FormState): 
       ${attributes}
     />
   </div>`;
+}
+
+/** A choice that may be left out can be taken back. */
+function choicesShown({ choices, isRequired }: FormField): readonly Pick<Choice, "text" | "label">[] {
+  return isRequired ? choices : [...choices, { text: "", label: "No answer" }];
 }

@@ -8,6 +8,7 @@ import {
   type Transaction,
 } from "../intents/intent.js";
 import { TRAVEL_RULE, TRAVEL_RULE_FORM } from "../providers/travel-rule.js";
+import { formProblem } from "../providers/form.js";
 import type { Refusal } from "../providers/refusal-reasons.js";
 import { isMet, type Requirement } from "../intents/requirement.js";
 
@@ -101,8 +102,10 @@ export function isElsewhere(requirement: Requirement): requirement is PageRequir
   return url !== null && (status === "PENDING" || status === "IN_PROGRESS");
 }
 
+/** One that cannot be drawn, which an answer of before can have, is none: its look-up needs attention. */
 function hasForm(requirement: Requirement): requirement is FormRequirement {
-  return requirement.form !== null && requirement.status === "PENDING";
+  const { form, status } = requirement;
+  return form !== null && status === "PENDING" && formProblem(form) === null;
 }
 
 function paymentStage({ status, transaction, autoExecute, refusal }: Intent): Stage {

@@ -38,7 +38,7 @@ const SELECT = `SELECT i.id, i.project_id AS "projectId", i.customer_id AS "cust
     EXISTS (SELECT FROM ramp.travel_rules v WHERE v.project_id = i.project_id AND v.intent_id = i.id AND v.sent_at IS NULL) AS "hasTravelRule", i.sandbox, i.onboarding_order AS "onboardingOrder", i.created_at AS "createdAt", i.updated_at AS "updatedAt", now() AS "readAt",
     to_char((i.updated_at + interval '1 microsecond') AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "nextChange",
     c.capabilities ->> 'name' AS provider, c.code AS "providerCode",
-    COALESCE((SELECT jsonb_agg(jsonb_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form, 'url', r.url, 'reason', r.reason,
+    COALESCE((SELECT json_agg(json_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form, 'url', r.url, 'reason', r.reason,
        'attempt', r.attempt) ORDER BY r.position)
      FROM ramp.requirements r WHERE r.project_id = i.project_id AND r.intent_id = i.id), '[]') AS requirements,
     COALESCE(${BALANCES}, '[]') AS balances,

@@ -4,7 +4,7 @@ import { sendRequest } from "@routewright/runtime/internal/core/http/outbound-ht
 import { stringify } from "../core/exact-json.js";
 import { check, parseJson, violations } from "../core/json-schema.js";
 import { withCutTexts } from "./message-fields.js";
-import { schemaProblem } from "../core/provider-schema.js";
+import { capabilitiesProblem, formsProblem } from "./answer-problems.js";
 import type { RampMetrics } from "../core/ramp-metrics.js";
 import { type CallRule, CALLS } from "./calls.js";
 import { type CallPolicy, DEFAULT_CALL_POLICY, policiesOf } from "./call-policy.js";
@@ -102,9 +102,7 @@ export class HttpProvider {
   }
 
   async capabilities(): Promise<ProviderReply<Capabilities>> {
-    const reply = await this.#call("capabilities", {});
-    const problem = reply.kind === "answer" ? capabilitiesProblem(reply.value) : null;
-    return problem === null ? reply : { kind: "invalid", reason: problem };
+    return checked(await this.#call("capabilities", {}), capabilitiesProblem);
   }
 
   /** Null: the provider does not offer the path. */
@@ -117,18 +115,19 @@ export class HttpProvider {
    * @param order the bytes of an `OnboardingOrder`; repeats send the same
    * @param attempt grows with each other content, after a refusal
    */
-  startOnboarding(id: string, order: string, attempt = 1): Promise<ProviderReply<Onboarding>> {
-    return this.#call("startOnboarding", { body: order, idempotencyKey: keyOf("onboarding", id, attempt) });
+  async startOnboarding(id: string, order: string, attempt = 1): Promise<ProviderReply<Onboarding>> {
+    const idempotencyKey = keyOf("onboarding", id, attempt);
+    return checked(await this.#call("startOnboarding", { body: order, idempotencyKey }), formsProblem);
   }
 
-  onboarding(id: string): Promise<ProviderReply<Onboarding>> {
-    return this.#call("onboarding", { target: `/onboardings/${id}` });
+  async onboarding(id: string): Promise<ProviderReply<Onboarding>> {
+    return checked(await this.#call("onboarding", { target: `/onboardings/${id}` }), formsProblem);
   }
 
   /** Submits the form of a requirement. */
-  submit(id: string, code: string, submission: Submission): Promise<ProviderReply<Onboarding>> {
+  async submit(id: string, code: string, submission: Submission): Promise<ProviderReply<Onboarding>> {
     const target = `/onboardings/${id}/requirements/${code}`;
-    return this.#call("submit", { target, body: stringify(submission) });
+    return checked(await this.#call("submit", { target, body: stringify(submission) }), formsProblem);
   }
 
   /**
@@ -248,6 +247,12 @@ function keyOf(kind: "onboarding" | "execution", id: string, attempt: number): s
   return `${kind}:${id}${attempt === 1 ? "" : `:${String(attempt)}`}`;
 }
 
+/** An answer beyond its schema. */
+function checked<T>(reply: ProviderReply<T>, problemOf: (value: T) => string | null): ProviderReply<T> {
+  const problem = reply.kind === "answer" ? problemOf(reply.value) : null;
+  return problem === null ? reply : { kind: "invalid", reason: problem };
+}
+
 /** Statuses that refuse an order. 403 and 404 are not among them: a gateway sends them too. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 409, 410, 422]);
 
@@ -276,18 +281,6 @@ function errorReply(status: number, value: unknown): ProviderReply<never> {
   if (REFUSALS.has(status) && typeof value === "object" && value !== null)
     return { kind: "invalid", reason: `status ${String(status)}: ${wrongField(ProviderError, value)}` };
   return { kind: "unavailable", reason: `status ${String(status)}`, isOutage: status >= 500 };
-}
-
-/** What is wrong with a provider's capabilities, or null. */
-function capabilitiesProblem({ pairs, rails }: Capabilities): string | null {
-  for (const { code, properties } of rails) {
-    const problem = schemaProblem({ type: "object", properties });
-    if (problem !== null) return `the fields of rail ${code} cannot be checked: ${problem}`;
-  }
-  const all = schemaProblem({ anyOf: rails.map(({ properties }) => ({ properties })) });
-  if (all !== null) return `the fields of all rails cannot be checked: ${all}`;
-  const unknown = pairs.find(({ rail }) => !rails.some(({ code }) => code === rail));
-  return unknown ? `rail ${unknown.rail} of a pair is not described` : null;
 }
 
 /** C0 and C1 controls except tab and line feed, and the controls of text direction. */

@@ -12,6 +12,7 @@ import { CALLS } from "../../../runtime/ramp/providers/calls.js";
 import { type OperationName, OPERATIONS } from "../../../runtime/ramp/providers/operations.js";
 import { REQUEST_HEADERS, requestSignature } from "../../../runtime/ramp/providers/signature.js";
 import { UNAVAILABLE_REASONS } from "../../../runtime/ramp/providers/quotes.js";
+import { FIELD_KINDS, KEYWORD_KINDS } from "../../../runtime/ramp/providers/form.js";
 import * as protocol from "../../../runtime/ramp/providers/protocol.js";
 import * as depositMessages from "../../../runtime/ramp/providers/deposit-messages.js";
 import { rowsOf } from "../../support/pages.js";
@@ -219,6 +220,12 @@ it("operations of the provider protocol", () => {
     ...cells,
   ]);
   expect(rows).toEqual(expected);
+});
+
+it("kinds of fields that the hosted page draws", () => {
+  const rows = rowsOf(PROTOCOL, "Forms").map(([field, drawn]) => [plain(field), drawn]);
+  const byType = Object.entries(FIELD_KINDS).map(([field, [, drawn]]) => [field, drawn]);
+  expect(rows).toEqual([...byType, ...Object.entries(KEYWORD_KINDS)]);
 });
 
 it("the signature that the page works out is that of the ramp", () => {
