@@ -15,7 +15,7 @@ import {
   words,
 } from "./chart-svg.js";
 import { tickLabels } from "./chart-time.js";
-import type { Unit } from "./chart-units.js";
+import type { Unit } from "../units.js";
 import { namesBeside, roomForNames } from "./chart-names.js";
 import { svg } from "./dom.js";
 import { labelsOf, shortened, shortNumber } from "./values.js";

@@ -4,7 +4,8 @@ import { pivot, type Pivoted } from "./chart-data.js";
 import { draw } from "./chart-draw.js";
 import { colourOf, coloursOf, type Drawing, withNotes } from "./chart-svg.js";
 import { labelOf, namedChart } from "./chart-text.js";
-import { scaleOf, unitOf, written } from "./chart-units.js";
+import { unitOf } from "../units.js";
+import { scaleOf, written } from "./chart-units.js";
 import { el } from "./dom.js";
 import { drawFigures, figuresLabel, type Style } from "./figures-svg.js";
 

@@ -1,6 +1,6 @@
 import type { AxisPlan } from "./chart-choice.js";
 import type { Pivoted } from "./chart-data.js";
-import type { Unit } from "./chart-units.js";
+import type { Unit } from "../units.js";
 import { svg } from "./dom.js";
 import { shortened } from "./values.js";
 

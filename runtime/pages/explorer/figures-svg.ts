@@ -1,6 +1,7 @@
 import type { Figure, FiguresPlan } from "./chart-figures.js";
 import { type Colours, picture, widthOf, words } from "./chart-svg.js";
-import { type Unit, written } from "./chart-units.js";
+import type { Unit } from "../units.js";
+import { written } from "./chart-units.js";
 import { shortened } from "./values.js";
 
 const TILE_WIDTH = 230;

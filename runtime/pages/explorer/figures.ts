@@ -1,7 +1,7 @@
 /** Live numbers of the first page. */
 import type { CatalogueEndpoint } from "../catalogue-body.js";
 import { inWords } from "../../core/model/endpoint-title.js";
-import { unitOf } from "./chart-units.js";
+import { unitOf } from "../units.js";
 import { el, svg } from "./dom.js";
 import type { LiveFigure } from "./live-figure.js";
 import { NO_REQUEST, type State } from "./state.js";

@@ -1,6 +1,6 @@
 import { expressionOperators } from "../../core/model/filter-text.js";
 import type { CatalogueEndpoint } from "../../pages/catalogue-body.js";
-import { unitOf } from "../../pages/explorer/chart-units.js";
+import { unitOf } from "../../pages/units.js";
 import { keyFilters } from "./filter.js";
 import type { OdataProperty, OdataSet } from "./sets.js";
 
