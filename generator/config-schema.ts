@@ -18,7 +18,7 @@ import {
 } from "@routewright/runtime/model";
 import { PUBLISH } from "./manifest/publish-rules.js";
 import { HINT } from "./manifest/schema-errors.js";
-import { ENGINES } from "./manifest/served-types/type-in-copy.js";
+import { ENGINES } from "./catalogue/types/type-in-copy.js";
 import { type MismatchRule, CHECKS } from "./verify/checks.js";
 
 type SeverityMap<Id extends string, Severity> = { readonly [Key in Id]?: Severity | "off" };

@@ -27,7 +27,7 @@ import { isObject, objectOr } from "./manifest/json.js";
 import { schemaErrorOf, validatorOf } from "./manifest/schema-errors.js";
 import { parseJson } from "./manifest/manifest.js";
 import type { PublishRules } from "./manifest/publish-rules.js";
-import type { ServedEngine } from "./manifest/served-types/type-in-copy.js";
+import type { ServedEngine } from "./catalogue/types/type-in-copy.js";
 import { accessOf } from "./artifacts/access.js";
 import { isAddress, readSource } from "./artifacts/source.js";
 import type { ArtifactAccess } from "./artifacts/store.js";

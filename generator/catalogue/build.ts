@@ -3,7 +3,7 @@ import type { GraphNode } from "../manifest/graph.js";
 import type { Manifest, OtherNode } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
 import type { ModelColumn } from "../manifest/model-columns.js";
-import { type ServedEngine, typeInCopy } from "../manifest/served-types/type-in-copy.js";
+import { type ServedEngine, typeInCopy } from "./types/type-in-copy.js";
 import { byText } from "../manifest/strings.js";
 import { type Catalogue, type CatalogueEntry, complaint, type Skipped, type Warning } from "./catalogue.js";
 import { type Context, readModel } from "./endpoint.js";

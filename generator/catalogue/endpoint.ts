@@ -20,7 +20,9 @@ import {
   type SkipReason,
   type Warning,
 } from "./catalogue.js";
-import { canBeNaN, isWideNumber, parseColumnType } from "./column-types/column-type.js";
+import { isWideNumber, jsonKindOf } from "./types/data-type.js";
+import { dataTypeOf } from "./types/read-type.js";
+import { canBeNaN } from "./types/type-facts.js";
 import { modelAggregate } from "./metrics/model-aggregate.js";
 import { nearKeysOf } from "./near-keys.js";
 import { type ModelTags, resourceOf, type VersionOfPath } from "./path.js";
@@ -220,7 +222,7 @@ function synonymsOf({ columns }: Model, settings: ReadSettings): readonly string
 function withValues(parameter: Parameter, { columns }: Model, methods: readonly Method[]): Parameter {
   if (operatorOf(parameter.operator).value !== "typed") return parameter;
   const { acceptedValues = null, type = null } = columns.find(({ name }) => name === parameter.column) ?? {};
-  const { kind } = parseColumnType(type);
+  const kind = jsonKindOf(dataTypeOf(type));
   if (acceptedValues === null || !HAS_TEXTS.has(kind)) return parameter;
   const values = acceptedValues.filter((value) => canBeSent(value, parameter, methods));
   return values.length === 0 ? parameter : ({ ...parameter, values } as Parameter);
@@ -247,7 +249,7 @@ function columnOf(column: ModelColumn, settings: ReadSettings, context: Context)
     name,
     type: typeOf(column, context),
     ...zoneOf(column, settings),
-    ...(isWideNumber(parseColumnType(type)) && { wide: true }),
+    ...(isWideNumber(dataTypeOf(type)) && { wide: true }),
     ...numbersOf(name, settings),
     ...(sourceType !== undefined && { sourceType }),
     ...(labels && { labels }),
@@ -271,7 +273,7 @@ function numbersOf(name: string, { columns, routewright }: ReadSettings): Pick<C
 function zoneOf({ name, type }: ModelColumn, { columns, routewright }: ReadSettings): { timezone?: string } {
   const timezone = columns.get(name)?.timezone ?? routewright.timezone ?? "UTC";
   const isZoneless = /^(?:timestamp|datetime)(?!tz)(?!.*with time zone)/i.test(type ?? "");
-  return isZoneless && timezone !== "UTC" && parseColumnType(type).kind === "dateTime" ? { timezone } : {};
+  return isZoneless && timezone !== "UTC" && jsonKindOf(dataTypeOf(type)) === "dateTime" ? { timezone } : {};
 }
 
 /** The declared type; `text null`, as in SQL, for a column that may be served as null. */
@@ -279,7 +281,9 @@ function typeOf(column: ModelColumn, { nullableByDefault }: Context): string | n
   const { type, notNull } = column;
   if (type === null) return null;
   const isNullable = nullableByDefault && notNull === null;
-  return isNullable || (canBeNaN(type, nullableByDefault) && !isProvenFinite(column)) ? `${type} null` : type;
+  return isNullable || (canBeNaN(dataTypeOf(type), nullableByDefault) && !isProvenFinite(column))
+    ? `${type} null`
+    : type;
 }
 
 /** Whether tests rule out NaN and infinities. Some comparisons hold for them: it takes both bounds. */

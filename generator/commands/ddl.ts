@@ -20,7 +20,7 @@ import { postgresLoader } from "../ddl/postgres/load.js";
 import type { RelationScript } from "../ddl/script.js";
 import { readRevision } from "../diff/revision.js";
 import { type RecordedBuilds, recordedBuilds } from "../manifest/run-results.js";
-import { ENGINES, type ServedEngine } from "../manifest/served-types/type-in-copy.js";
+import { ENGINES, type ServedEngine } from "../catalogue/types/type-in-copy.js";
 import { redactedLocation } from "../artifacts/source.js";
 import { counted } from "../report/report.js";
 import {

@@ -21,7 +21,7 @@ import type { Manifest } from "../manifest/manifest.js";
 import type { PublishRules } from "../manifest/publish-rules.js";
 import { previewText } from "./preview-report.js";
 import { CI, type InitFlags, prompted } from "./init/prompts.js";
-import { ENGINES } from "../manifest/served-types/type-in-copy.js";
+import { ENGINES } from "../catalogue/types/type-in-copy.js";
 
 export function configure(command: CliCommand): void {
   command

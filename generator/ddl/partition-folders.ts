@@ -1,4 +1,4 @@
-import type { SourceType } from "../manifest/served-types/source-type.js";
+import type { DataType, DecimalType } from "../catalogue/types/data-type.js";
 
 /** What Hive and Spark name the folder of rows without a value. */
 export const NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__";
@@ -21,16 +21,14 @@ export const folderPattern = (name: string): string =>
   `^(?:.*/)?(?i:${name.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")})=([^/]*)/`;
 
 /** A pattern of the texts of a folder that a type holds exactly; null for a type that no folder names. */
-export function folderTextOf(type: SourceType): string | null {
+export function folderTextOf(type: DataType): string | null {
   switch (type.kind) {
     case "text":
       return "(?s).*";
     case "integer":
       return "-?\\d+";
     case "decimal":
-      return type.precision === 0
-        ? "-?\\d+(\\.\\d+)?"
-        : `-?0*\\d{0,${String(type.precision - type.scale)}}(\\.\\d{0,${String(type.scale)}}0*)?`;
+      return decimalText(type);
     case "float":
       return "-?\\d+(\\.\\d+)?([eE][-+]?\\d+)?";
     case "boolean":
@@ -41,12 +39,13 @@ export function folderTextOf(type: SourceType): string | null {
       return `\\d{4}-\\d\\d-\\d\\d( \\d\\d:\\d\\d:\\d\\d(\\.\\d{0,${String(type.precision)}}0*)?)?`;
     case "uuid":
       return "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}";
-    case "time":
-    case "bytes":
-    case "json":
-    case "array":
-    case "map":
-    case "record":
+    default:
       return null;
   }
+}
+
+function decimalText({ precision, scale = 0 }: DecimalType): string {
+  return precision === undefined
+    ? "-?\\d+(\\.\\d+)?"
+    : `-?0*\\d{0,${String(precision - scale)}}(\\.\\d{0,${String(scale)}}0*)?`;
 }

@@ -1,13 +1,20 @@
-import { type ColumnType, isWideNumber, jsonSchemaOf } from "../catalogue/column-types/column-type.js";
-import { databaseTypeOf, textFormOf } from "../catalogue/column-types/type-facts.js";
-import type {
-  AnyType,
-  DecimalType,
-  EnumType,
-  IntegerType,
-  RecordType,
-  StringType,
-} from "../catalogue/column-types/json-type.js";
+import {
+  allowsNull,
+  type AnyType,
+  boundsOf,
+  type DataType,
+  type DecimalType,
+  type EnumType,
+  isAny,
+  isInteger,
+  isWideNumber,
+  type JsonKind,
+  jsonKindOf,
+  type RecordType,
+} from "../catalogue/types/data-type.js";
+import { jsonSchemaOf } from "../catalogue/types/json-schema.js";
+import { dataTypeOf } from "../catalogue/types/read-type.js";
+import { databaseTypeOf, textFormOf } from "../catalogue/types/type-facts.js";
 
 /** Effects of a type change on a client of the old type, from harmless to incompatible. */
 const OUTCOMES = [
@@ -33,30 +40,24 @@ export type TypeChange = (typeof OUTCOMES)[number];
  * Compares two column types as a client of `base` sees the values of `head`: by JSON type, format, range and digits.
  * Null of the column itself does not count; inside arrays, maps and tuples it does.
  */
-export function compareTypes(base: ColumnType, head: ColumnType): TypeChange {
-  if (isAnyJson(base)) return compareAny(base, head);
-  if (isAnyJson(head)) return "retyped";
+export function compareTypes(base: DataType, head: DataType): TypeChange {
+  if (isAny(base)) return compareAny(base, head);
+  if (isAny(head)) return "retyped";
   switch (base.kind) {
     case "integer":
-      return head.kind === "integer" ? compareIntegers(base, head) : "retyped";
     case "decimal":
-      if (head.kind === "decimal") return compareDecimals(base, head);
-      return head.kind === "integer" ? "scale-lowered" : "retyped";
     case "float":
-      if (head.kind === "float")
-        return head.bits === base.bits ? "same" : head.bits > base.bits ? "widened" : "number-changed";
-      return head.kind === "decimal"
-        ? "number-changed"
-        : head.kind === "integer"
-          ? "scale-lowered"
-          : "retyped";
-    case "string":
+      return compareNumbers(base, head);
+    case "text":
+    case "time":
+    case "uuid":
+    case "bytes":
       return compareStrings(base, head);
     case "enum":
       return head.kind === "enum" ? compareLabels(base, head) : "retyped";
     case "boolean":
     case "date":
-    case "dateTime":
+    case "timestamp":
       return head.kind === base.kind ? "same" : "retyped";
     case "array":
       return head.kind === "array" ? compareInner(base.of, head.of) : "retyped";
@@ -71,10 +72,10 @@ export function compareTypes(base: ColumnType, head: ColumnType): TypeChange {
 }
 
 /** Of a type that is not known nothing is, but its name: `json` and `jsonb` write the same value in their own ways. */
-function compareAny(base: AnyType, head: ColumnType): TypeChange {
-  const isUntyped = base.kind === "unknown" && base.name === undefined;
-  if (!isAnyJson(head)) return isUntyped ? "narrowed" : "retyped";
-  if (isUntyped || head.name === undefined || base.name === head.name) return "same";
+function compareAny(base: AnyType, head: DataType): TypeChange {
+  const isUntyped = base.kind === "unknown" && base.identity === undefined;
+  if (!isAny(head)) return isUntyped ? "narrowed" : "retyped";
+  if (isUntyped || head.identity === undefined || base.identity === head.identity) return "same";
   return base.kind === "json" && head.kind === "json" ? "text-changed" : "retyped";
 }
 
@@ -94,8 +95,8 @@ function compareLabels(base: EnumType, head: EnumType): TypeChange {
 
 /** A declared type, with the type that is served: under `numbers: string`, wide numbers are strings. */
 export interface ServedType {
-  readonly text: string | null;
-  readonly served: ColumnType;
+  readonly declared: DataType;
+  readonly served: DataType;
 }
 
 /**
@@ -103,7 +104,7 @@ export interface ServedType {
  * string is written.
  */
 export function compareServedTypes(base: ServedType, head: ServedType): TypeChange {
-  const isNumber = [base, head].every(({ served }) => NUMBERS.has(served.kind));
+  const isNumber = [base, head].every(({ served }) => NUMBERS.has(jsonKindOf(served)));
   const isFlipped = isNumber && isWideNumber(base.served) !== isWideNumber(head.served);
   return worst([
     compareTypes(base.served, head.served),
@@ -112,13 +113,14 @@ export function compareServedTypes(base: ServedType, head: ServedType): TypeChan
   ]);
 }
 
-const NUMBERS: ReadonlySet<ColumnType["kind"]> = new Set(["integer", "decimal", "float"]);
-const TEXTS: ReadonlySet<ColumnType["kind"]> = new Set(["string", "dateTime", "array"]);
+const NUMBERS: ReadonlySet<JsonKind> = new Set(["integer", "decimal", "float"]);
+const TEXTS: ReadonlySet<JsonKind> = new Set(["string", "dateTime", "array"]);
 
 /** Types of different JSON kinds are retyped in any case. */
 function compareForms(base: ServedType, head: ServedType): TypeChange {
-  if (base.served.kind !== head.served.kind || !TEXTS.has(base.served.kind)) return "same";
-  const [before, after] = [textFormOf(base.text), textFormOf(head.text)];
+  const kind = jsonKindOf(base.served);
+  if (kind !== jsonKindOf(head.served) || !TEXTS.has(kind)) return "same";
+  const [before, after] = [textFormOf(base.declared), textFormOf(head.declared)];
   if (before.family !== after.family)
     return before.family === "text" || after.family === "text" || isPadding(before, after)
       ? "text-changed"
@@ -132,24 +134,28 @@ function isPadding(...forms: readonly { readonly family: string }[]): boolean {
   return forms.every(({ family }) => family.endsWith("padded text"));
 }
 
-function isAnyJson(type: ColumnType): type is AnyType {
-  return !("nullable" in type);
-}
-
 function worst(outcomes: readonly TypeChange[]): TypeChange {
   return OUTCOMES[Math.max(0, ...outcomes.map((outcome) => OUTCOMES.indexOf(outcome)))] ?? "same";
 }
 
-function compareInner(base: ColumnType, head: ColumnType): TypeChange {
-  const [before, after] = [isNullable(base), isNullable(head)];
+function compareInner(base: DataType, head: DataType): TypeChange {
+  const [before, after] = [allowsNull(base), allowsNull(head)];
   return worst([compareTypes(base, head), before === after ? "same" : after ? "retyped" : "narrowed"]);
 }
 
-function isNullable(type: ColumnType): boolean {
-  return isAnyJson(type) || type.nullable;
+function compareNumbers(base: NumberType, head: DataType): TypeChange {
+  if (isInteger(base)) return isInteger(head) ? compareIntegers(base, head) : "retyped";
+  if (isInteger(head)) return "scale-lowered";
+  if (base.kind === "decimal") return head.kind === "decimal" ? compareDecimals(base, head) : "retyped";
+  if (head.kind === "float")
+    return head.bits === base.bits ? "same" : head.bits > base.bits ? "widened" : "number-changed";
+  return head.kind === "decimal" ? "number-changed" : "retyped";
 }
 
-function compareIntegers(base: IntegerType, head: IntegerType): TypeChange {
+type NumberType = Extract<DataType, { kind: "integer" | "decimal" | "float" }>;
+type Whole = Parameters<typeof boundsOf>[0];
+
+function compareIntegers(base: Whole, head: Whole): TypeChange {
   const [before, after] = [base, head].map((type) =>
     JSON.stringify(jsonSchemaOf({ ...type, nullable: false })),
   );
@@ -158,8 +164,9 @@ function compareIntegers(base: IntegerType, head: IntegerType): TypeChange {
   return contains(head, base) ? "widened" : "retyped";
 }
 
-function contains(outer: IntegerType, inner: IntegerType): boolean {
-  return BigInt(inner.min) >= BigInt(outer.min) && BigInt(inner.max) <= BigInt(outer.max);
+function contains(outer: Whole, inner: Whole): boolean {
+  const [[min, max], [innerMin, innerMax]] = [boundsOf(outer), boundsOf(inner)];
+  return innerMin >= min && innerMax <= max;
 }
 
 /** Open precision and scale hold any number of digits. */
@@ -178,15 +185,20 @@ interface Digits {
 }
 
 /** Dates and members of an enumeration are strings in JSON: text without a format holds them all, written in its own way. */
-function compareStrings(base: StringType, head: Exclude<ColumnType, AnyType>): TypeChange {
-  if (head.kind === "enum" || head.kind === "date" || head.kind === "dateTime") {
-    if (base.format !== undefined || base.maxLength !== undefined) return "retyped";
+function compareStrings(base: DataType, head: DataType): TypeChange {
+  const [[format, before], [headFormat, after]] = [textOf(base), textOf(head)];
+  if (head.kind === "enum" || head.kind === "date" || head.kind === "timestamp") {
+    if (format !== null || before !== Infinity) return "retyped";
     return head.kind === "enum" ? "narrowed" : "text-changed";
   }
-  if (head.kind !== "string" || (base.format !== undefined && base.format !== head.format)) return "retyped";
-  if (base.format !== head.format) return "text-changed";
-  const [before, after] = [base.maxLength ?? Infinity, head.maxLength ?? Infinity];
+  if (jsonKindOf(head) !== "string" || (format !== null && format !== headFormat)) return "retyped";
+  if (format !== headFormat) return "text-changed";
   return after === before ? "same" : after > before ? "lengthened" : "shortened";
+}
+
+function textOf(type: DataType): readonly [format: string | null, maxLength: number] {
+  if (type.kind !== "text") return [type.kind === "uuid" ? "uuid" : null, Infinity];
+  return [type.format ?? null, type.maxLength ?? Infinity];
 }
 
 /** Fields may be added, as columns may. */
@@ -205,7 +217,7 @@ function compareRecords(base: RecordType, head: RecordType): TypeChange {
  * selects no row.
  */
 export function acceptsFilterValues(base: string, head: string): boolean {
-  const [before, after] = [base, head].map((type) => databaseTypeOf(type)?.value ?? "other");
+  const [before, after] = [base, head].map((type) => databaseTypeOf(dataTypeOf(type))?.value ?? "other");
   if (after === "text" || after === "other" || before === after) return true;
   return before === "integer" && after === "number";
 }

@@ -1,12 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Column, Endpoint } from "@routewright/runtime/model";
 import type { CatalogueEntry, DescribedColumn } from "../catalogue/catalogue.js";
-import {
-  type ColumnType,
-  isZoneless,
-  parseNamedType,
-  typeInResponse,
-} from "../catalogue/column-types/column-type.js";
+import { type DataType, isAny, jsonKindOf, typeFrom } from "../catalogue/types/data-type.js";
+import { namedTypeOf, typeInResponse } from "../catalogue/types/read-type.js";
+import { isZoneless } from "../catalogue/types/type-facts.js";
 import type { Difference } from "./change.js";
 import type { ChangeKind } from "./change-kinds.js";
 import { compareServedTypes } from "./column-compatibility.js";
@@ -47,8 +44,8 @@ const ALL_COLUMNS = "all columns of the relation";
 
 /** A column as callers see it. */
 interface ServedColumn extends DescribedColumn {
-  readonly declared: ColumnType;
-  readonly served: ColumnType;
+  readonly declared: DataType;
+  readonly served: DataType;
   /** The time zone in which a timestamp without one is meant; null for other types. */
   readonly zone: string | null;
   /** The type, and what else decides how its values are served. */
@@ -58,7 +55,7 @@ interface ServedColumn extends DescribedColumn {
 function servedColumn(column: DescribedColumn, endpoint: Endpoint): ServedColumn {
   const declared = meantType(column);
   const served = typeInResponse(declared, column, endpoint);
-  const zone = isZoneless(column.type) ? (column.timezone ?? "UTC") : null;
+  const zone = isZoneless(declared) ? (column.timezone ?? "UTC") : null;
   const text = [
     typeText(column),
     ...(served === declared ? [] : ["as a string"]),
@@ -68,7 +65,7 @@ function servedColumn(column: DescribedColumn, endpoint: Endpoint): ServedColumn
 }
 
 /** The type of a column, with what the database says of a name of its own: the labels of an enumeration, the base of a domain. */
-function meantType({ type, labels, baseType }: DescribedColumn): ColumnType {
+function meantType({ type, labels, baseType }: DescribedColumn): DataType {
   if (baseType !== undefined) {
     const isNullable = /\snull\s*$/i.test(type ?? "") && !/\snot\s+null\s*$/i.test(type ?? "");
     return meantType({
@@ -77,14 +74,13 @@ function meantType({ type, labels, baseType }: DescribedColumn): ColumnType {
       ...(labels && { labels }),
     });
   }
-  return parseNamedType(type, () => labels && { kind: "enum", values: labels, nullable: false });
+  return namedTypeOf(type, () => labels && typeFrom({ kind: "enum", values: labels }));
 }
 
 function compareColumn(base: ServedColumn, head: ServedColumn): readonly Difference[] {
   if (head.text === base.text && isDeepStrictEqual(base.declared, head.declared)) return [];
   const subject = base.name;
-  const [before, after] = [base, head].map(({ baseType, type }) => baseType ?? type) as [string, string];
-  const compared = compareServedTypes({ ...base, text: before }, { ...head, text: after });
+  const compared = compareServedTypes(base, head);
   const isRenamed = compared === "same" && isNamed(base) && isNamed(head) && nameOf(base) !== nameOf(head);
   const change = isRenamed ? "type-renamed" : compared;
   const kinds = [
@@ -117,13 +113,13 @@ function typeTextOf({ text, labels, baseType }: ServedColumn): string {
 
 /** Between types of other kinds the column is retyped in any case. */
 function zoneKind(base: ServedColumn, head: ServedColumn): ChangeKind | null {
-  if (base.zone === head.zone || base.served.kind !== head.served.kind) return null;
+  if (base.zone === head.zone || jsonKindOf(base.served) !== jsonKindOf(head.served)) return null;
   return base.zone === null || head.zone === null ? "column-zone-converted" : "column-zone-changed";
 }
 
 /** Null for types that are not nullable or non-null, such as JSON, where null is a value. */
-function nullKind(base: ColumnType, head: ColumnType, isOnlyTested: boolean): ChangeKind | null {
-  if (!("nullable" in base) || !("nullable" in head) || base.nullable === head.nullable) return null;
+function nullKind(base: DataType, head: DataType, isOnlyTested: boolean): ChangeKind | null {
+  if (isAny(base) || isAny(head) || base.nullable === head.nullable) return null;
   if (base.nullable) return "column-made-non-null";
   return isOnlyTested ? "column-null-test-removed" : "column-made-nullable";
 }

@@ -6,7 +6,7 @@ import {
   operatorOf,
   type Parameter,
 } from "@routewright/runtime/model";
-import { parseColumnType } from "../catalogue/column-types/column-type.js";
+import { dataTypeOf } from "../catalogue/types/read-type.js";
 import type { Difference } from "./change.js";
 import { acceptsFilterValues } from "./column-compatibility.js";
 
@@ -199,7 +199,7 @@ function accessTo({
 /** Whether values that need no knowledge of the data match every row: `0001-01-01`, `%`, `true` and `false`, a published list. */
 function canMatchAll(parameter: Parameter, columns: readonly Column[]): boolean {
   if (operatorOf(parameter.operator).value !== "typed") return true;
-  const { kind } = parseColumnType(columns.find(({ name }) => name === parameter.column)?.type);
+  const { kind } = dataTypeOf(columns.find(({ name }) => name === parameter.column)?.type);
   return "values" in parameter || kind === "boolean" || kind === "enum";
 }
 

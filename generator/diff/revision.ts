@@ -9,7 +9,7 @@ import { readLineage } from "../catalogue/lineage.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { readModels } from "../manifest/catalog.js";
 import type { PublishRules } from "../manifest/publish-rules.js";
-import type { ServedEngine } from "../manifest/served-types/type-in-copy.js";
+import type { ServedEngine } from "../catalogue/types/type-in-copy.js";
 import { isAddress, readSource } from "../artifacts/source.js";
 import type { ArtifactAccess } from "../artifacts/store.js";
 

@@ -1,4 +1,4 @@
-import type { ServedEngine } from "../manifest/served-types/type-in-copy.js";
+import type { ServedEngine } from "../catalogue/types/type-in-copy.js";
 import type { Tier } from "@routewright/runtime/model";
 import type { CatalogueEntry, Warning } from "../catalogue/catalogue.js";
 import type { SchemaMap } from "../catalogue/build.js";

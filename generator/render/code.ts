@@ -1,4 +1,4 @@
-import { memberName } from "../catalogue/column-types/column-type.js";
+import { memberName } from "../catalogue/types/typescript.js";
 import { HIDDEN, visibleJson } from "../manifest/strings.js";
 
 /** Longest line of generated code, in characters. */

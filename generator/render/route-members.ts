@@ -13,15 +13,9 @@ import {
 } from "@routewright/runtime/model";
 import type { OptionalKind, PropertySignatureStructure } from "ts-morph";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
-import {
-  type ColumnType,
-  isWide,
-  memberName,
-  parseColumnType,
-  typeInResponse,
-  typeScriptOf,
-  withAcceptedValues,
-} from "../catalogue/column-types/column-type.js";
+import { type DataType, isWide, jsonKindOf, typeFrom } from "../catalogue/types/data-type.js";
+import { dataTypeOf, typeInResponse, withAcceptedValues } from "../catalogue/types/read-type.js";
+import { memberName, typeScriptOf } from "../catalogue/types/typescript.js";
 import { visibleJson } from "../manifest/strings.js";
 import { rowColumns } from "./openapi/rows.js";
 import { docText } from "./code.js";
@@ -33,7 +27,7 @@ type Member = OptionalKind<PropertySignatureStructure>;
 export function rowMembers(endpoint: CatalogueEntry): Member[] {
   return rowColumns(endpoint).map((column) => {
     const { name, type, sourceType, acceptedValues, description = "" } = column;
-    const stored = withAcceptedValues(parseColumnType(type), acceptedValues);
+    const stored = withAcceptedValues(dataTypeOf(type), acceptedValues);
     const columnType = typeInResponse(stored, column, endpoint);
     const served = type === null ? "" : `${type}${riskOf(columnType)}`;
     const copied = sourceType === undefined ? "" : `copied from ${sourceType}`;
@@ -44,9 +38,9 @@ export function rowMembers(endpoint: CatalogueEntry): Member[] {
 }
 
 /** What a JavaScript number does to the values. */
-function riskOf(type: ColumnType): string {
+function riskOf(type: DataType): string {
   if (!isWide(type)) return "";
-  const risk = type.kind === "decimal" ? "may lose digits" : "larger than Number.MAX_SAFE_INTEGER";
+  const risk = jsonKindOf(type) === "decimal" ? "may lose digits" : "larger than Number.MAX_SAFE_INTEGER";
   return `: ${risk}; see "Large numbers"`;
 }
 
@@ -66,7 +60,7 @@ export function queryMembers(endpoint: CatalogueEntry): Member[] {
     const description = parameter.description?.trim().replace(/\.$/, "");
     const filter = `\`${column} ${operator} ${parameter.type === "string_list" ? "values" : "value"}\`.`;
     const type = endpoint.columns.find((each) => each.name === column)?.type ?? null;
-    const value = queryType(parameter, parseColumnType(type));
+    const value = queryType(parameter, dataTypeOf(type));
     return optional(
       name,
       operators.has(name) ? `${value} | ${operators.get(name) ?? ""}` : value,
@@ -151,13 +145,13 @@ function operatorsType({ type }: ColumnFilter): string {
 }
 
 /** A parameter with `case` accepts its values in any letter case, which a union cannot express. */
-function queryType(filter: Filter, { kind }: ColumnType): string {
-  const isExact = (kind === "string" || kind === "enum") && !("case" in filter);
+function queryType(filter: Filter, type: DataType): string {
+  const isExact = ["string", "enum"].includes(jsonKindOf(type)) && !("case" in filter);
   const value = withAcceptedValues(TEXT, isExact && "values" in filter ? filter.values : null);
-  return typeScriptOf(filter.type === "string_list" ? { kind: "array", of: value, nullable: false } : value);
+  return typeScriptOf(filter.type === "string_list" ? typeFrom({ kind: "array", of: value }) : value);
 }
 
-const TEXT: ColumnType = { kind: "string", nullable: false };
+const TEXT = typeFrom({ kind: "text" });
 
 function fieldsMembers({ fields, columns }: Endpoint): Member[] {
   if (!fields) return [];

@@ -8,7 +8,8 @@ import type {
 import { columnNamed } from "@routewright/runtime/model";
 import { DatabaseUnreachable, loadMetrics, type Warehouse } from "@routewright/runtime/server";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
-import { parseColumnType } from "../catalogue/column-types/column-type.js";
+import { jsonKindOf } from "../catalogue/types/data-type.js";
+import { dataTypeOf } from "../catalogue/types/read-type.js";
 import { list, sentence } from "../manifest/strings.js";
 import { type Mismatch, mismatchAt } from "./checks.js";
 import type { RunQuery, SqlNames } from "./relations.js";
@@ -219,7 +220,7 @@ function compareType(entry: CatalogueEntry, name: string, live: string): readonl
   const documented = entry.aggregate?.columns.find((column) => column.name === name)?.type ?? null;
   if (documented === null) return [];
   // A statement's columns have no digits and no lengths.
-  const [declared, actual] = [documented, live].map((type) => parseColumnType(type).kind);
+  const [declared, actual] = [documented, live].map((type) => jsonKindOf(dataTypeOf(type)));
   const isBare = live === "numeric" && /^(?:numeric|decimal)\b/i.test(documented);
   if (declared === actual || isBare || declared === "unknown" || actual === "unknown") return [];
   return mismatchAt(

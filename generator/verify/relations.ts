@@ -1,6 +1,8 @@
 import { columnNamed, type Endpoint, type MissingColumn, missingColumns } from "@routewright/runtime/model";
 import type { Catalogue, CatalogueEntry, DescribedColumn } from "../catalogue/catalogue.js";
-import { isZoneless, parseColumnType } from "../catalogue/column-types/column-type.js";
+import { jsonKindOf } from "../catalogue/types/data-type.js";
+import { dataTypeOf } from "../catalogue/types/read-type.js";
+import { isZoneless } from "../catalogue/types/type-facts.js";
 import { compareTypes, type TypeChange } from "../diff/column-compatibility.js";
 import { list, sentence } from "../manifest/strings.js";
 import { relationsOf } from "./aggregate-relations.js";
@@ -213,10 +215,11 @@ function compareColumn(
 ): readonly Mismatch[] {
   const relation = entry.relation.join(".");
   if (live === undefined || type === null) return [];
-  const documented = parseColumnType(type);
-  const actual = parseColumnType(live.type);
+  const documented = dataTypeOf(type);
+  const actual = dataTypeOf(live.type);
   const outcome = compareTypes(documented, actual);
-  const isZoneChanged = documented.kind === actual.kind && isZoneless(type) !== isZoneless(live.type);
+  const isZoneChanged =
+    jsonKindOf(documented) === jsonKindOf(actual) && isZoneless(documented) !== isZoneless(actual);
   const differences: Mismatch[] = [];
   if (!FITS.has(outcome) || isZoneChanged) {
     const message = sentence`The column ${name} is documented as ${type}, and ${relation} has ${live.type}.`;

@@ -15,7 +15,7 @@ import { problemText } from "../catalogue/catalogue.js";
 import { Guard, type GuardOptions } from "../diff/guard.js";
 import { parseModels } from "../manifest/catalog.js";
 import type { PublishRules } from "../manifest/publish-rules.js";
-import type { ServedEngine } from "../manifest/served-types/type-in-copy.js";
+import type { ServedEngine } from "../catalogue/types/type-in-copy.js";
 import { render } from "../render/render.js";
 import { type ArtifactLocations, PolledArtifacts } from "../artifacts/artifacts.js";
 

@@ -2,13 +2,10 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import {
-  type JsonSchema,
-  jsonSchemaOf,
-  nullable,
-  parseColumnType,
-  typeScriptOf,
-} from "../../generator/catalogue/column-types/column-type.js";
+import { nullable } from "../../generator/catalogue/types/data-type.js";
+import { type JsonSchema, jsonSchemaOf } from "../../generator/catalogue/types/json-schema.js";
+import { dataTypeOf } from "../../generator/catalogue/types/read-type.js";
+import { typeScriptOf } from "../../generator/catalogue/types/typescript.js";
 
 const quoted = (quote: string) => (text: string) => `${quote}${text}${quote}`;
 
@@ -74,7 +71,7 @@ const anyText = fc.oneof(
 
 const typeOf = fc
   .tuple(anyText, fc.boolean())
-  .map(([text, isNullable]) => (isNullable ? nullable(parseColumnType(text)) : parseColumnType(text)));
+  .map(([text, isNullable]) => (isNullable ? nullable(dataTypeOf(text)) : dataTypeOf(text)));
 
 function membersOfRow(text: string): readonly string[] {
   const source = ts.createSourceFile("row.ts", `interface Row { a: ${text}; }`, ts.ScriptTarget.ES2023, true);
@@ -96,7 +93,7 @@ describe("whatever a manifest holds for a type", () => {
   it("is read without throwing", () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        expect(parseColumnType(text)).toHaveProperty("kind");
+        expect(dataTypeOf(text)).toHaveProperty("kind");
       }),
       { numRuns: 2000 },
     );
@@ -144,7 +141,7 @@ describe("the JSON Schema in a strict validator", () => {
     ["json", [null, 1, {}, []], []],
     ["wibble", [null, 1, {}, []], []],
   ])("of %s accepts its values and refuses others", (text, accepted, refused) => {
-    const validate = ajv.compile(jsonSchemaOf(parseColumnType(text)));
+    const validate = ajv.compile(jsonSchemaOf(dataTypeOf(text)));
     expect(accepted.filter((value) => !validate(value))).toEqual([]);
     expect(refused.filter((value) => validate(value))).toEqual([]);
   });

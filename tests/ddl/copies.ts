@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ServedEngine } from "../../generator/manifest/served-types/type-in-copy.js";
+import type { ServedEngine } from "../../generator/catalogue/types/type-in-copy.js";
 import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { ServedEngine } from "../../generator/manifest/served-types/type-in-copy.js";
+import type { ServedEngine } from "../../generator/catalogue/types/type-in-copy.js";
 import type { Run } from "../commands/run.js";
 import { CopiedProject, writeParquet } from "./copies.js";
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parseColumnType, typeScriptOf } from "../../generator/catalogue/column-types/column-type.js";
+import { dataTypeOf } from "../../generator/catalogue/types/read-type.js";
+import { typeScriptOf } from "../../generator/catalogue/types/typescript.js";
 import { catalogueOfText, manifestText } from "../catalogue/catalogues.js";
 
 interface Sketch {
@@ -146,7 +147,7 @@ describe("a column that can hold NaN, which is served as null", () => {
     ["Map(String, Float32)", "Record<string, number | null>"],
     ["Array(Decimal(10, 2))", "number[]"],
   ])("may be null in a list too: %s", (type, expected) => {
-    expect(typeScriptOf(parseColumnType(type))).toBe(expected);
+    expect(typeScriptOf(dataTypeOf(type))).toBe(expected);
   });
 });
 

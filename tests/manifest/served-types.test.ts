@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { typeInCopy } from "../../generator/manifest/served-types/type-in-copy.js";
+import { typeInCopy } from "../../generator/catalogue/types/type-in-copy.js";
 import { clickhouse, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { ownSchema, query } from "../support/database.js";
 

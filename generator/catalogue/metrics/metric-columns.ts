@@ -8,7 +8,8 @@ import {
   type MetricTree,
 } from "@routewright/runtime/model";
 import type { DescribedColumn } from "../catalogue.js";
-import { isWideNumber, parseColumnType } from "../column-types/column-type.js";
+import { isWideNumber, jsonKindOf } from "../types/data-type.js";
+import { dataTypeOf } from "../types/read-type.js";
 import { filterTypeOf } from "../settings/filters.js";
 
 /** Looks up the declared type of a group or of a leaf's value; null where none is declared. */
@@ -70,7 +71,7 @@ function columnOf(name: string, type: string | null, description: string): Descr
   return {
     name,
     type: nullable,
-    ...(isWideNumber(parseColumnType(type)) && { wide: true as const }),
+    ...(isWideNumber(dataTypeOf(type)) && { wide: true as const }),
     ...(description.trim() !== "" && { description }),
   };
 }
@@ -84,7 +85,7 @@ function measureType(metric: MetricTree, types: DeclaredTypes): string | null {
     return types.isClickhouse ? "UInt64" : "bigint";
   const type = types.value(metric);
   if (type === null || metric.cumulative?.periodAggregation === "average") return null;
-  const { kind } = parseColumnType(type);
+  const kind = jsonKindOf(dataTypeOf(type));
   switch (aggregation as "min" | "max" | "percentile" | "average" | "sum") {
     case "min":
     case "max":

@@ -25,7 +25,8 @@ import {
 } from "@routewright/runtime/model";
 import { HINT, NOUN } from "../../manifest/schema-errors.js";
 import { formatValue } from "../../manifest/strings.js";
-import { parseColumnType } from "../column-types/column-type.js";
+import { jsonKindOf } from "../types/data-type.js";
+import { dataTypeOf } from "../types/read-type.js";
 import type { RoutewrightContext } from "./context.js";
 import { unknownColumn } from "./setting-columns.js";
 import { invalid, reading, type Setting, type SettingProblem, type ValidPart } from "./setting.js";
@@ -238,7 +239,7 @@ function groupProblems(
 }
 
 function grainProblems(grains: readonly Grain[], type: string | null, at: string): readonly SettingProblem[] {
-  const { kind } = parseColumnType(type);
+  const kind = jsonKindOf(dataTypeOf(type));
   if (grains.length === 0 || kind === "unknown" || kind === "dateTime") return [];
   if (kind !== "date")
     return invalid(
@@ -295,7 +296,7 @@ function columnProblems(
   agg: WrittenAggregation,
   at: string,
 ): readonly SettingProblem[] {
-  const { kind } = parseColumnType(type);
+  const kind = jsonKindOf(dataTypeOf(type));
   return ownValue(KINDS, agg)?.includes(kind) !== false
     ? []
     : invalid(

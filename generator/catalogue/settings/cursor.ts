@@ -1,7 +1,8 @@
 import { described, flag } from "@routewright/runtime/model";
 import { HINT, NOUN } from "../../manifest/schema-errors.js";
 import { formatValue } from "../../manifest/strings.js";
-import { type ColumnType, parseColumnType } from "../column-types/column-type.js";
+import type { DataType } from "../types/data-type.js";
+import { dataTypeOf } from "../types/read-type.js";
 import type { ApiSettings, RoutewrightContext } from "./context.js";
 import { invalid, reading, type Setting, type SettingProblem } from "./setting.js";
 
@@ -66,7 +67,7 @@ function inexactSort(
 ): readonly SettingProblem[] {
   const sorted = new Set([...sort.map(([column]) => column), ...sortableFields]);
   return columns
-    .filter(({ name, type }) => sorted.has(name) && isNested(parseColumnType(type)))
+    .filter(({ name, type }) => sorted.has(name) && isNested(dataTypeOf(type)))
     .map(({ name, type }) => ({
       at: AT,
       message: `The column ${formatValue(name)} is ${formatValue(type)}, whose values no cursor can hold.`,
@@ -88,5 +89,4 @@ function hiddenSort(
   }));
 }
 
-const isNested = ({ kind }: ColumnType): boolean =>
-  ["array", "map", "tuple", "record", "json"].includes(kind);
+const isNested = ({ kind }: DataType): boolean => ["array", "map", "tuple", "record", "json"].includes(kind);

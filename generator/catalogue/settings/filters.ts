@@ -11,8 +11,9 @@ import {
 } from "@routewright/runtime/model";
 import { HINT, NOUN } from "../../manifest/schema-errors.js";
 import { formatValue } from "../../manifest/strings.js";
-import { type ColumnType, parseColumnType } from "../column-types/column-type.js";
-import { databaseTypeOf } from "../column-types/type-facts.js";
+import { type DataType, jsonKindOf } from "../types/data-type.js";
+import { dataTypeOf } from "../types/read-type.js";
+import { databaseTypeOf } from "../types/type-facts.js";
 import type { RoutewrightContext } from "./context.js";
 import { unknownColumn } from "./setting-columns.js";
 import { invalid, reading, type Setting, type SettingProblem } from "./setting.js";
@@ -111,7 +112,7 @@ function filterProblems(
 }
 
 function reasonOf(type: string): string {
-  const { refusal } = databaseTypeOf(type) ?? {};
+  const { refusal } = databaseTypeOf(dataTypeOf(type)) ?? {};
   return refusal === undefined ? "" : `: ${refusal}`;
 }
 
@@ -120,19 +121,20 @@ const OWN_NAME = /^(?:"[^"]+"|[a-z_][\w$]*)(?:\s*\.\s*(?:"[^"]+"|[a-z_][\w$]*))?
 
 /** The values that operators compare; null for a type without. `hasOwnTypes`: whether the database lets users make types. */
 export function filterTypeOf(text: string | null, hasOwnTypes: boolean): ValueKind | null {
-  const type: ColumnType = parseColumnType(text);
-  const known = databaseTypeOf(text);
+  const type: DataType = dataTypeOf(text);
+  const known = databaseTypeOf(type);
   const { value = "text", refusal } = known ?? {};
   if (refusal !== undefined) return null;
-  switch (type.kind) {
+  switch (jsonKindOf(type)) {
     case "integer":
       return "integer";
     case "decimal":
     case "float":
       return "number";
     case "date":
+      return "date";
     case "boolean":
-      return type.kind;
+      return "boolean";
     case "dateTime":
       return "date-time";
     case "enum":

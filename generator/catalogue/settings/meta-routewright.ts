@@ -4,8 +4,9 @@ import { described, flag, listOf, oneOf, record, text, textOrNull } from "@route
 import { HINT, NOUN, validatorOf } from "../../manifest/schema-errors.js";
 import { type NearName, nearName } from "../../manifest/near-name.js";
 import { formatValue } from "../../manifest/strings.js";
-import { isWideNumber, parseColumnType } from "../column-types/column-type.js";
-import { isOfType } from "../column-types/example.js";
+import { isWideNumber } from "../types/data-type.js";
+import { isOfType } from "../types/example.js";
+import { dataTypeOf } from "../types/read-type.js";
 import type { RoutewrightContext } from "./context.js";
 import { aggregate } from "./aggregate.js";
 import { cursor } from "./cursor.js";
@@ -136,7 +137,7 @@ function numbersProblems({ type, isGroup }: ColumnContext) {
 
 /** The database's type counts where none is declared. */
 function hasWideNumbers(type: string | null): boolean {
-  return type === null || isWideNumber(parseColumnType(type));
+  return type === null || isWideNumber(dataTypeOf(type));
 }
 
 function withoutNumbers(type: string | null) {
@@ -150,7 +151,7 @@ const example: Setting<unknown, Json | undefined, ColumnContext> = {
   schema: described("a value that documents show, as rows have it", {}),
   read: (value, { type }) => {
     if (value === undefined) return reading([], () => undefined);
-    if (isOfType(parseColumnType(type), value)) return reading([], () => value);
+    if (isOfType(dataTypeOf(type), value)) return reading([], () => value);
     const message = `${formatValue(value)} is no value of the type ${formatValue(type)}.`;
     return reading(
       invalid("example", message, "Write a value as rows have it, or remove it."),

@@ -22,9 +22,9 @@ import {
 import { HINT } from "../../manifest/schema-errors.js";
 import { formatValue } from "../../manifest/strings.js";
 import type { DescribedParameter } from "../catalogue.js";
-import { parseColumnType } from "../column-types/column-type.js";
-import { isPlainText } from "../column-types/json-type.js";
-import { filterRefusal, isUnordered } from "../column-types/type-facts.js";
+import { isPlainText } from "../types/data-type.js";
+import { dataTypeOf } from "../types/read-type.js";
+import { filterRefusal, isUnordered } from "../types/type-facts.js";
 import { type SettingColumn, typeOfColumn, unknownColumn } from "./setting-columns.js";
 import { invalid, reading, type Setting, type SettingProblem, type ValidPart } from "./setting.js";
 
@@ -102,7 +102,7 @@ function unfilteredColumn(
   if (value === "day") return [];
   const type = typeOfColumn(column, columns);
   const asText = value === "pattern";
-  const reason = filterRefusal(type, asText || letterCase !== undefined);
+  const reason = filterRefusal(dataTypeOf(type), asText || letterCase !== undefined);
   if (reason === null) return [];
   const message = `The column ${formatValue(column)} is ${formatValue(type)}, which this parameter cannot filter: ${reason}.`;
   return invalid(at, message, "Filter another column, or cast it to a text in the model's SQL.");
@@ -128,9 +128,9 @@ function notADateColumn(
 }
 
 function isKnownOtherThanDate(type: string): boolean {
-  const parsed = parseColumnType(type);
-  if (parsed.kind === "unknown") return isUnordered(type);
-  return parsed.kind !== "date" && parsed.kind !== "dateTime" && !isPlainText(parsed);
+  const parsed = dataTypeOf(type);
+  if (parsed.kind === "unknown") return isUnordered(parsed);
+  return parsed.kind !== "date" && parsed.kind !== "timestamp" && !isPlainText(parsed);
 }
 
 function pairingProblems(parameter: ValidParameter, at: string): readonly SettingProblem[] {

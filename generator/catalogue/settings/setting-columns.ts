@@ -1,6 +1,7 @@
 import type { ModelColumn } from "../../manifest/model-columns.js";
 import { closest, formatValue } from "../../manifest/strings.js";
-import { isUnordered } from "../column-types/type-facts.js";
+import { dataTypeOf } from "../types/read-type.js";
+import { isUnordered } from "../types/type-facts.js";
 import { invalid, type SettingProblem } from "./setting.js";
 
 /** A column that settings may name: declared, or found in the warehouse. */
@@ -35,7 +36,7 @@ export function unorderedColumn(
   columns: readonly SettingColumn[],
 ): readonly SettingProblem[] {
   const type = typeOfColumn(name, columns);
-  if (type === null || !isUnordered(type)) return [];
+  if (type === null || !isUnordered(dataTypeOf(type))) return [];
   const message = `The column ${formatValue(name)} is ${formatValue(type)}: values of this type have no order.`;
   return invalid(at, message, "Sort by another column.");
 }

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { type Tier, TIERS } from "@routewright/runtime/model";
-import type { ServedEngine } from "../../manifest/served-types/type-in-copy.js";
+import type { ServedEngine } from "../../catalogue/types/type-in-copy.js";
 import { type DbtProject, titleOf } from "./dbt-project.js";
 import type { DOCKER_FILES } from "./plan.js";
 

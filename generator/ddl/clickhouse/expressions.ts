@@ -1,5 +1,5 @@
 import { failed, type Outcome, succeeded } from "@routewright/runtime/model";
-import { sourceTypeOf } from "../../manifest/served-types/read-type.js";
+import { warehouseTypeOf } from "../../catalogue/types/read-type.js";
 import { clickhouseIdentifier } from "../../verify/clickhouse-relations.js";
 import type { ColumnSource, ExportColumn } from "../paired-columns.js";
 import type { LogicalType } from "../export-files.js";
@@ -82,7 +82,7 @@ export function folderText({ name, isInAddress }: PartitionFolder): string {
 }
 
 function folderConversion(x: string, type: string): ValueConversion | null {
-  const to = sourceTypeOf("clickhouse", type);
+  const to = warehouseTypeOf("clickhouse", type);
   const pattern = to === null ? null : folderTextOf(to);
   if (pattern === null) return null;
   const holds = `match(${x}, ${literal(`^(?:${pattern})$`)})`;

@@ -1,12 +1,6 @@
-import type { SourceType } from "../../manifest/served-types/source-type.js";
+import { type DataType, type IntegerType, typeFrom } from "../../catalogue/types/data-type.js";
 import { isExactFloat, MAX_EXACT } from "../exact-floats.js";
 import { arrayText, jsonText } from "./texts.js";
-
-/** A type of a file, and its name in DuckDB. */
-export interface TypedSource {
-  readonly type: SourceType;
-  readonly name: string;
-}
 
 /** PostgreSQL's text of a value, and the condition under which it is that value; null where it always is. */
 export interface TextConversion {
@@ -14,14 +8,15 @@ export interface TextConversion {
   readonly isExact: string | null;
 }
 
-type KindOf<Kind extends SourceType["kind"]> = Extract<SourceType, { kind: Kind }>;
+type KindOf<Kind extends DataType["kind"]> = Extract<DataType, { kind: Kind }>;
+
+const TINYINT = typeFrom({ kind: "integer", bits: 8 }, "TINYINT");
 
 /** Null where values of one type are none of the other: numbers and texts. */
-export function conversionOf(x: string, from: TypedSource, to: SourceType): TextConversion | null {
-  const source = from.type;
-  if (to.kind === "array") return source.kind === "array" ? arrayConversion(x, from, source.of, to.of) : null;
-  if (source.kind === "boolean" && (to.kind === "integer" || to.kind === "decimal"))
-    return conversionOf(`CAST(${x} AS TINYINT)`, { type: { kind: "integer", bits: 8 }, name: "TINYINT" }, to);
+export function conversionOf(x: string, from: DataType, to: DataType): TextConversion | null {
+  if (to.kind === "array") return from.kind === "array" ? arrayConversion(x, from.of, to.of) : null;
+  if (from.kind === "boolean" && (to.kind === "integer" || to.kind === "decimal"))
+    return conversionOf(`CAST(${x} AS TINYINT)`, TINYINT, to);
   switch (to.kind) {
     case "integer":
       return toInteger(x, from, to);
@@ -32,17 +27,16 @@ export function conversionOf(x: string, from: TypedSource, to: SourceType): Text
     case "timestamp":
       return toTimestamp(x, from, to);
     case "json":
-      return toJson(x, source);
+      return toJson(x, from);
     case "time":
-      return source.kind === "time" ? toTime(x, from.name) : null;
+      return from.kind === "time" ? toTime(x, from.text) : null;
     case "text":
     case "uuid":
     case "date":
     case "boolean":
     case "bytes":
-      return CONVERSIONS[`${source.kind} to ${to.kind}`]?.(x) ?? null;
-    case "map":
-    case "record":
+      return CONVERSIONS[`${from.kind} to ${to.kind}`]?.(x) ?? null;
+    default:
       return null;
   }
 }
@@ -75,16 +69,24 @@ const CONVERSIONS: Readonly<Record<string, (x: string) => TextConversion>> = {
   "text to bytes": (x) => ({ text: `'\\x' || hex(encode(${x}))`, isExact: null }),
 };
 
-const INTEGERS = { 8: "TINYINT", 16: "SMALLINT", 32: "INTEGER", 64: "BIGINT", 128: "HUGEINT" } as const;
+/** Names in DuckDB, which has no wider ones. */
+export const INTEGERS: Readonly<Record<IntegerType["bits"], string>> = {
+  8: "TINYINT",
+  16: "SMALLINT",
+  32: "INTEGER",
+  64: "BIGINT",
+  128: "HUGEINT",
+  256: "HUGEINT",
+};
 
-function toInteger(x: string, { type, name }: TypedSource, to: KindOf<"integer">): TextConversion | null {
+function toInteger(x: string, type: DataType, to: KindOf<"integer">): TextConversion | null {
   const value = `TRY_CAST(${x} AS ${INTEGERS[to.bits]})`;
   switch (type.kind) {
     case "integer":
       if (type.isUnsigned !== true && type.bits <= to.bits) return { text: asText(x), isExact: null };
       return { text: asText(x), isExact: `${value} IS NOT NULL` };
     case "decimal":
-      return { text: asText(value), isExact: `TRY_CAST(${value} AS ${name}) = ${x}` };
+      return { text: asText(value), isExact: `TRY_CAST(${value} AS ${type.text}) = ${x}` };
     case "float":
       return {
         text: asText(value),
@@ -100,9 +102,9 @@ const MAX_PRECISION = 38;
 /** Digits behind the point of a float in a `numeric` that is declared without any. */
 const FLOAT_SCALE = 10;
 
-function toDecimal(x: string, { type }: TypedSource, to: KindOf<"decimal">): TextConversion | null {
-  const isBounded = to.precision > 0;
-  const [whole, scale] = [to.precision - to.scale, to.scale];
+function toDecimal(x: string, type: DataType, to: KindOf<"decimal">): TextConversion | null {
+  const { precision = 0, scale = 0 } = to;
+  const [isBounded, whole] = [precision > 0, precision - scale];
   switch (type.kind) {
     case "integer":
     case "decimal": {
@@ -127,16 +129,16 @@ function toDecimal(x: string, { type }: TypedSource, to: KindOf<"decimal">): Tex
   }
 }
 
-function toFloat(x: string, { type, name }: TypedSource, to: KindOf<"float">): TextConversion | null {
+function toFloat(x: string, type: DataType, to: KindOf<"float">): TextConversion | null {
   const value = `TRY_CAST(${x} AS ${to.bits === 32 ? "FLOAT" : "DOUBLE"})`;
   switch (type.kind) {
     case "integer":
       // Rounded, the largest number of a type is one more than it holds.
-      return { text: asText(value), isExact: `TRY_CAST(${value} AS ${name}) = ${x}` };
+      return { text: asText(value), isExact: `TRY_CAST(${value} AS ${type.text}) = ${x}` };
     case "decimal":
       return {
         text: asText(value),
-        isExact: `${isExactFloat(`TRY_CAST(${value} AS DOUBLE)`, type.scale, "trunc")} AND TRY_CAST(${value} AS ${name}) = ${x}`,
+        isExact: `${isExactFloat(`TRY_CAST(${value} AS DOUBLE)`, type.scale ?? 0, "trunc")} AND TRY_CAST(${value} AS ${type.text}) = ${x}`,
       };
     case "float":
       return type.bits <= to.bits
@@ -148,7 +150,7 @@ function toFloat(x: string, { type, name }: TypedSource, to: KindOf<"float">): T
 }
 
 /** A time without a zone is one in UTC, as of the copy in ClickHouse. PostgreSQL reads years before Christ in another form. */
-function toTimestamp(x: string, { type, name }: TypedSource, to: KindOf<"timestamp">): TextConversion | null {
+function toTimestamp(x: string, type: DataType, to: KindOf<"timestamp">): TextConversion | null {
   const inRange = `isfinite(${x}) AND year(${x}) > 0`;
   if (type.kind === "date") {
     const value = `TRY_CAST(${x} AS TIMESTAMP)`;
@@ -157,7 +159,7 @@ function toTimestamp(x: string, { type, name }: TypedSource, to: KindOf<"timesta
   if (type.kind !== "timestamp") return null;
   if (type.precision > 6) {
     const value = `TRY_CAST(${x} AS TIMESTAMP)`;
-    return { text: asText(value), isExact: `${inRange} AND TRY_CAST(${value} AS ${name}) = ${x}` };
+    return { text: asText(value), isExact: `${inRange} AND TRY_CAST(${value} AS ${type.text}) = ${x}` };
   }
   const isMoved = type.hasZone && !to.hasZone;
   return { text: asText(isMoved ? `make_timestamp(epoch_us(${x}))` : x), isExact: inRange };
@@ -169,22 +171,16 @@ const toTime = (x: string, name: string): TextConversion => ({
   isExact: name.startsWith("TIME_NS") ? `regexp_full_match(${asText(x)}, '[^.]*([.]\\d{0,6}0*)?')` : null,
 });
 
-function toJson(x: string, type: SourceType): TextConversion | null {
+function toJson(x: string, type: DataType): TextConversion | null {
   const isNested = type.kind === "array" || type.kind === "map" || type.kind === "record";
   if (type.kind === "text") return { text: x, isExact: `json_valid(${x}) AND ${hasNoZero(x)}` };
   const text = isNested || type.kind === "json" ? jsonText(x, type) : null;
   return text === null ? null : { text, isExact: null };
 }
 
-function arrayConversion(
-  x: string,
-  { name }: TypedSource,
-  from: SourceType,
-  to: SourceType,
-): TextConversion | null {
+function arrayConversion(x: string, from: DataType, to: DataType): TextConversion | null {
   const item = "i0";
-  const source = { type: from, name: name.replace(/\[\d*\]$/, "") };
-  const each = to.kind === "array" ? null : conversionOf(item, source, to);
+  const each = to.kind === "array" ? null : conversionOf(item, from, to);
   if (each === null) return null;
   const isExact =
     each.isExact === null

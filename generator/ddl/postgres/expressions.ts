@@ -1,13 +1,13 @@
 import { failed, type Outcome, succeeded } from "@routewright/runtime/model";
-import { sourceTypeOf } from "../../manifest/served-types/read-type.js";
-import { typeInCopy } from "../../manifest/served-types/type-in-copy.js";
-import type { SourceType } from "../../manifest/served-types/source-type.js";
+import { type DataType, typeFrom } from "../../catalogue/types/data-type.js";
+import { warehouseTypeOf } from "../../catalogue/types/read-type.js";
+import { typeInCopy } from "../../catalogue/types/type-in-copy.js";
 import type { ColumnSource, ExportColumn } from "../paired-columns.js";
 import type { CopiedColumn } from "../copied-relation.js";
 import type { FileColumn, LogicalType } from "../export-files.js";
 import { folderPattern, folderTextOf, NULL_FOLDER, type PartitionFolder } from "../partition-folders.js";
 import type { ValueCheck } from "../value-check.js";
-import { type TextConversion, conversionOf, type TypedSource } from "./conversions.js";
+import { type TextConversion, conversionOf, INTEGERS } from "./conversions.js";
 import { duckdbIdentifier as identifier, duckdbLiteral as literal, FILE_COLUMN } from "./duckdb.js";
 
 /** A column of an export as DuckDB reads it. */
@@ -39,7 +39,7 @@ export function textColumn(
   { name, type, isNotNull }: CopiedColumn & { readonly type: string },
   source: ColumnSource<DuckDbColumn>,
 ): Outcome<TextColumn> {
-  const to = sourceTypeOf("postgres", type);
+  const to = warehouseTypeOf("postgres", type);
   const [x, from] = valueOf(source);
   const conversion =
     to === null ? null : source.kind === "folder" ? folderConversion(x, to) : columnConversion(x, source, to);
@@ -75,40 +75,35 @@ export function folderText({ name, isInAddress }: PartitionFolder): string {
   return `url_decode(nullif(${isInAddress ? `url_decode(${text})` : text}, ${literal(NULL_FOLDER)}))`;
 }
 
-function folderConversion(x: string, to: SourceType): TextConversion | null {
+function folderConversion(x: string, to: DataType): TextConversion | null {
   const pattern = folderTextOf(to);
   if (pattern === null) return null;
   const holds = `regexp_full_match(${x}, ${literal(pattern)})`;
   const cast = FOLDER_CASTS[to.kind];
   if (cast === undefined) return { text: x, isExact: holds };
-  const type = to.kind === "integer" ? integerName(to.bits) : cast;
+  const type = to.kind === "integer" ? INTEGERS[to.bits] : cast;
   return { text: x, isExact: `${holds} AND TRY_CAST(${x} AS ${type}) IS NOT NULL` };
 }
 
-const FOLDER_CASTS: Readonly<Partial<Record<SourceType["kind"], string>>> = {
+const FOLDER_CASTS: Readonly<Partial<Record<DataType["kind"], string>>> = {
   integer: "BIGINT",
   date: "DATE",
   timestamp: "TIMESTAMP",
   float: "DOUBLE",
 };
 
-const integerName = (bits: 8 | 16 | 32 | 64 | 128): string =>
-  ({ 8: "TINYINT", 16: "SMALLINT", 32: "INTEGER", 64: "BIGINT", 128: "HUGEINT" })[bits];
-
 function columnConversion(
   x: string,
   { column }: Extract<ColumnSource<DuckDbColumn>, { kind: "column" }>,
-  to: SourceType,
+  to: DataType,
 ): TextConversion | null {
   if (column.logical === "null") return { text: "CAST(NULL AS VARCHAR)", isExact: null };
   if (isCut(column)) return null;
   const isTime = column.logical === "time" || column.logical === "time in nanoseconds";
-  const type = isTime ? TIME : sourceTypeOf("duckdb", column.type);
-  const from: TypedSource | null = type === null ? null : { type, name: column.type };
+  const type = isTime ? typeFrom({ kind: "time" }) : warehouseTypeOf("duckdb", column.type);
+  const from = type && { ...type, text: column.type };
   return from === null ? null : conversionOf(x, from, to);
 }
-
-const TIME: SourceType = { kind: "time" };
 
 /** Times of day that DuckDB reads as microseconds. */
 const isCut = ({ nanoseconds, type }: DuckDbColumn): boolean =>

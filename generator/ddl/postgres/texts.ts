@@ -1,8 +1,8 @@
-import type { SourceType } from "../../manifest/served-types/source-type.js";
+import type { DataType } from "../../catalogue/types/data-type.js";
 import { duckdbLiteral as literal } from "./duckdb.js";
 
 /** An expression of DuckDB that gives the text of a value in JSON; null without a value. */
-function textOf(x: string, type: SourceType, depth = 0): string | null {
+function textOf(x: string, type: DataType, depth = 0): string | null {
   switch (type.kind) {
     case "bytes":
       return `'\\x' || hex(${x})`;
@@ -10,16 +10,7 @@ function textOf(x: string, type: SourceType, depth = 0): string | null {
     case "map":
     case "record":
       return jsonText(x, type, depth);
-    case "json":
-    case "boolean":
-    case "text":
-    case "integer":
-    case "decimal":
-    case "float":
-    case "date":
-    case "time":
-    case "timestamp":
-    case "uuid":
+    default:
       return `CAST(${x} AS VARCHAR)`;
   }
 }
@@ -32,7 +23,7 @@ export function arrayText(x: string, item: string, text: string): string {
 }
 
 /** JSON with all digits of numbers: DuckDB's own reads decimals as floats. */
-export function jsonText(x: string, type: SourceType, depth = 0): string | null {
+export function jsonText(x: string, type: DataType, depth = 0): string | null {
   switch (type.kind) {
     case "integer":
     case "boolean":
@@ -68,11 +59,7 @@ export function jsonText(x: string, type: SourceType, depth = 0): string | null 
       const text = `replace(CAST(${x} AS VARCHAR), ' ', 'T')`;
       return `CAST(to_json(${type.hasZone ? `regexp_replace(${text}, '[+]00$', 'Z')` : text}) AS VARCHAR)`;
     }
-    case "bytes":
-    case "text":
-    case "date":
-    case "time":
-    case "uuid": {
+    default: {
       const text = textOf(x, type, depth);
       return text === null ? null : `CAST(to_json(${text}) AS VARCHAR)`;
     }
@@ -81,7 +68,7 @@ export function jsonText(x: string, type: SourceType, depth = 0): string | null 
 
 function mapText(
   x: string,
-  { key, value }: Extract<SourceType, { kind: "map" }>,
+  { key, value }: Extract<DataType, { kind: "map" }>,
   depth: number,
 ): string | null {
   const entry = `i${String(depth)}`;

@@ -1,6 +1,7 @@
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
-import { isZoneless, parseColumnType } from "../../catalogue/column-types/column-type.js";
-import { isPlainText } from "../../catalogue/column-types/json-type.js";
+import { isPlainText } from "../../catalogue/types/data-type.js";
+import { dataTypeOf } from "../../catalogue/types/read-type.js";
+import { isZoneless } from "../../catalogue/types/type-facts.js";
 import {
   type Column,
   endpointTitle,
@@ -56,7 +57,7 @@ export const documentationRules = {
   /** A column whose name says money and whose type is binary floating point. */
   "float-money": ({ endpoint }) => [
     ...onColumns(
-      endpoint.columns.filter(({ name, type }) => MONEY.test(name) && parseColumnType(type).kind === "float"),
+      endpoint.columns.filter(({ name, type }) => MONEY.test(name) && dataTypeOf(type).kind === "float"),
       (names) =>
         sentence`Money as floating point: ${names}. Sums and comparisons are wrong by fractions of a cent.`,
       "Cast to `numeric` or `Decimal` in the model's SQL.",
@@ -67,7 +68,7 @@ export const documentationRules = {
   "numeric-without-digits": ({ endpoint }) =>
     onColumns(
       endpoint.columns.filter(({ type }) => {
-        const parsed = parseColumnType(type);
+        const parsed = dataTypeOf(type);
         return parsed.kind === "decimal" && parsed.precision === undefined;
       }),
       (names) => sentence`Decimal columns without digits are texts in Parquet and Arrow: ${names}.`,
@@ -175,7 +176,7 @@ export const documentationRules = {
   "text-date-filter": ({ endpoint, apiPath }) =>
     endpoint.parameters.flatMap(({ name, column, type }, i) => {
       const stored = endpoint.columns.find((each) => each.name === column)?.type ?? null;
-      if (type !== "date" || stored === null || !isPlainText(parseColumnType(stored))) return [];
+      if (type !== "date" || stored === null || !isPlainText(dataTypeOf(stored))) return [];
       return violation(
         `${apiPath}.parameters[${String(i)}].column`,
         sentence`The parameter ${name} compares dates with the text in ${column}: only texts that are ISO dates compare as dates.`,
@@ -188,7 +189,7 @@ export const documentationRules = {
     const zoned = model.columns.filter(({ routewright }) => typeof routewright["timezone"] === "string");
     return onColumns(
       endpoint.columns.filter(
-        ({ name, type }) => isZoneless(type) && !zoned.some((column) => column.name === name),
+        ({ name, type }) => isZoneless(dataTypeOf(type)) && !zoned.some((column) => column.name === name),
       ),
       (names) =>
         sentence`Timestamps without a time zone are served as UTC: ${names}. If they are local times, every value is wrong by the offset.`,
@@ -217,7 +218,7 @@ function onColumns(
 function floatMeasures({ aggregate, columns }: CatalogueEntry): readonly Violation[] {
   const names = (aggregate?.measures ?? []).flatMap(({ name, metric }) => {
     const type = aggregate?.columns.find((column) => column.name === name)?.type ?? null;
-    if (metric.kind !== "leaf" || parseColumnType(type).kind !== "float") return [];
+    if (metric.kind !== "leaf" || dataTypeOf(type).kind !== "float") return [];
     const { value = "" } = metric;
     const isServed = columns.some((column) => column.name === value);
     return isServed || !(MONEY.test(name) || MONEY.test(value)) ? [] : [name];

@@ -1,4 +1,5 @@
-import { parseColumnType } from "../../catalogue/column-types/column-type.js";
+import { jsonKindOf } from "../../catalogue/types/data-type.js";
+import { dataTypeOf } from "../../catalogue/types/read-type.js";
 import { isExcluded } from "../../catalogue/settings/meta-api.js";
 import { hasResource } from "../../manifest/publishing.js";
 import { nearPublishingTag } from "../../catalogue/tags.js";
@@ -69,7 +70,7 @@ const PERIOD_AT_END =
 
 /** A date or a time by its type; without a type, or as a text, by its name. */
 function isPeriod({ name, type }: { readonly name: string; readonly type: string | null }): boolean {
-  const { kind } = parseColumnType(type);
+  const kind = jsonKindOf(dataTypeOf(type));
   if (kind === "date" || kind === "dateTime") return true;
   return PERIOD_NAME.test(name);
 }

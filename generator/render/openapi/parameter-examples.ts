@@ -6,9 +6,9 @@ import {
   type ValueKind,
 } from "@routewright/runtime/model";
 import type { CatalogueEntry, DescribedColumn, DescribedParameter } from "../../catalogue/catalogue.js";
-import { parseColumnType, withAcceptedValues } from "../../catalogue/column-types/column-type.js";
-import { exampleOf } from "../../catalogue/column-types/example.js";
-import { databaseTypeOf } from "../../catalogue/column-types/type-facts.js";
+import { exampleOf } from "../../catalogue/types/example.js";
+import { dataTypeOf, withAcceptedValues } from "../../catalogue/types/read-type.js";
+import { databaseTypeOf } from "../../catalogue/types/type-facts.js";
 
 /** Values of kinds that rows show as texts: a made-up text is none of them. */
 const BY_KIND: Readonly<Partial<Record<ValueKind, string>>> = {
@@ -40,11 +40,11 @@ function valueOf(
 ): string | number | boolean | undefined {
   const column: DescribedColumn = columns.find((each) => each.name === name) ?? { name, type: null };
   const type = column.baseType ?? column.type;
-  const stored = databaseTypeOf(type);
+  const parsed = dataTypeOf(type);
+  const stored = databaseTypeOf(parsed);
   const known = kind ?? stored?.value;
-  const parsed = parseColumnType(type);
   // An `oid` is a text in rows.
-  if (known === "integer" && parsed.kind === "string") return 42;
+  if (known === "integer" && parsed.kind === "text") return 42;
   const accepted = column.acceptedValues ?? column.labels;
   if (stored === null && parsed.kind === "unknown" && accepted === undefined) return undefined;
   if (known === "range") return RANGES.find(([bounds]) => bounds.test(stored?.bounds ?? "int"))?.[1] ?? "";

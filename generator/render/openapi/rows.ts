@@ -8,14 +8,10 @@ import {
   TIERS,
 } from "@routewright/runtime/model";
 import type { CatalogueEntry, DescribedColumn } from "../../catalogue/catalogue.js";
-import {
-  type ColumnType,
-  jsonSchemaOf,
-  parseColumnType,
-  typeInResponse,
-  withAcceptedValues,
-} from "../../catalogue/column-types/column-type.js";
-import { exampleOf } from "../../catalogue/column-types/example.js";
+import { type DataType, isInteger } from "../../catalogue/types/data-type.js";
+import { exampleOf } from "../../catalogue/types/example.js";
+import { jsonSchemaOf } from "../../catalogue/types/json-schema.js";
+import { dataTypeOf, typeInResponse, withAcceptedValues } from "../../catalogue/types/read-type.js";
 import { rowNameOf } from "./names.js";
 import { paragraphs } from "./markdown.js";
 import { DEPRECATED_HEADERS, FRESHNESS_HEADERS, headersOf, PAGE_HEADERS, ROWS_HEADERS } from "./responses.js";
@@ -90,7 +86,7 @@ function columnSchema(
   byModel: EntriesByModel,
 ): JsonRecord {
   const { type, acceptedValues, description = "", example } = column;
-  const stored = withAcceptedValues(parseColumnType(type), acceptedValues);
+  const stored = withAcceptedValues(dataTypeOf(type), acceptedValues);
   const columnType = typeInResponse(stored, column, endpoint);
   const text = paragraphs(description, guaranteesText(column, endpoint, byModel));
   return {
@@ -104,12 +100,12 @@ function columnSchema(
 }
 
 /** Wide numbers that are served as strings. */
-function shownAs(served: ColumnType, stored: ColumnType, example: Json): Json {
+function shownAs(served: DataType, stored: DataType, example: Json): Json {
   return served !== stored && typeof example === "number" ? String(example) : example;
 }
 
 /** The bounds of numbers that tests prove. */
-function rangeOf({ kind }: ColumnType, { minimum, maximum, exclusive }: DescribedColumn): JsonRecord {
+function rangeOf({ kind }: DataType, { minimum, maximum, exclusive }: DescribedColumn): JsonRecord {
   if (kind !== "integer" && kind !== "decimal" && kind !== "float") return {};
   return {
     ...(minimum !== undefined && { [exclusive ? "exclusiveMinimum" : "minimum"]: minimum }),
@@ -141,10 +137,10 @@ function guaranteesText(
 }
 
 /** The accepted values of an integer column, as numbers. */
-function numbersOf({ kind, ...type }: ColumnType, acceptedValues: readonly string[]): JsonRecord {
-  const values = kind === "integer" ? acceptedValues.map(Number).filter(Number.isSafeInteger) : [];
+function numbersOf(type: DataType, acceptedValues: readonly string[]): JsonRecord {
+  const values = isInteger(type) ? acceptedValues.map(Number).filter(Number.isSafeInteger) : [];
   if (values.length === 0 || values.length !== acceptedValues.length) return {};
-  return { enum: "nullable" in type && type.nullable ? [...values, null] : values };
+  return { enum: type.nullable ? [...values, null] : values };
 }
 
 /** The 200 response: an array of rows, or a page in an envelope. `deprecationDate`: of the path. */

@@ -3,8 +3,9 @@ import addFormats from "ajv-formats";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { catalogueOf } from "../../../generator/catalogue/build.js";
-import { exampleOf } from "../../../generator/catalogue/column-types/example.js";
-import { jsonSchemaOf, parseColumnType } from "../../../generator/catalogue/column-types/column-type.js";
+import { exampleOf } from "../../../generator/catalogue/types/example.js";
+import { jsonSchemaOf } from "../../../generator/catalogue/types/json-schema.js";
+import { dataTypeOf } from "../../../generator/catalogue/types/read-type.js";
 import { openApiOf } from "../../../generator/render/openapi/document.js";
 import { readFileSync } from "node:fs";
 import { parseManifest } from "../../../generator/manifest/manifest.js";
@@ -90,7 +91,7 @@ describe("the example of a column", () => {
     expect(types.length).toBeGreaterThan(100);
     for (const line of types) {
       const [text] = JSON.parse(line) as [string];
-      const type = parseColumnType(text);
+      const type = dataTypeOf(text);
       const example = exampleOf(type, { name: "value" });
       expect([text, example, ajv.validate(jsonSchemaOf(type), example)]).toEqual([text, example, true]);
     }
@@ -109,8 +110,8 @@ describe("the example of a column", () => {
             maximum: low + width,
             ...(isOpen && { exclusive: true as const }),
           };
-          const example = exampleOf(parseColumnType(text), column) as number;
-          expect(example).toBe(exampleOf(parseColumnType(text), column));
+          const example = exampleOf(dataTypeOf(text), column) as number;
+          expect(example).toBe(exampleOf(dataTypeOf(text), column));
           expect(
             isOpen ? example > low && example < low + width : example >= low && example <= low + width,
           ).toBe(true);

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ServedEngine } from "../../../generator/manifest/served-types/type-in-copy.js";
+import type { ServedEngine } from "../../../generator/catalogue/types/type-in-copy.js";
 import { verify } from "../../../generator/commands/verify.js";
 import { clickhouseAddress } from "../../../runtime/core/model/clickhouse-address.js";
 import { clickhouseUrl, hasClickhouse, ownDatabase } from "../../support/clickhouse.js";

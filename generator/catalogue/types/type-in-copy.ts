@@ -1,5 +1,6 @@
-import { sourceTypeOf } from "./read-type.js";
-import type { SourceType } from "./source-type.js";
+import { ownValue } from "@routewright/runtime/model";
+import type { DataType } from "./data-type.js";
+import { warehouseTypeOf } from "./read-type.js";
 
 /** Engines that serve, by the names of dbt's adapters. */
 export const ENGINES = ["clickhouse", "postgres"] as const;
@@ -12,17 +13,19 @@ export function typeInCopy(
   text: string,
   isNotNull: boolean,
 ): string | null {
-  const type = sourceTypeOf(adapter, text);
+  const type = warehouseTypeOf(adapter, text);
   if (type === null) return null;
   return engine === "postgres" ? postgresType(type) : clickhouseType(type, isNotNull);
 }
 
-function postgresType(type: SourceType): string | null {
+function postgresType(type: DataType): string | null {
   switch (type.kind) {
     case "integer":
       return postgresInteger(type.bits, type.isUnsigned === true);
-    case "decimal":
-      return type.precision === 0 ? "numeric" : `numeric(${String(type.precision)},${String(type.scale)})`;
+    case "decimal": {
+      const { precision, scale = 0 } = type;
+      return precision === undefined ? "numeric" : `numeric(${String(precision)},${String(scale)})`;
+    }
     case "float":
       return type.bits === 32 ? "real" : "double precision";
     case "timestamp":
@@ -44,6 +47,10 @@ function postgresType(type: SourceType): string | null {
     case "uuid":
     case "json":
       return type.kind;
+    case "enum":
+    case "tuple":
+    case "unknown":
+      return null;
   }
 }
 
@@ -56,7 +63,7 @@ function postgresInteger(bits: number, isUnsigned: boolean): string {
   return needed <= 65 ? "numeric(20,0)" : "numeric(39,0)";
 }
 
-const CLICKHOUSE_SCALARS = {
+const CLICKHOUSE_SCALARS: Readonly<Record<string, string>> = {
   boolean: "Bool",
   text: "String",
   bytes: "String",
@@ -64,9 +71,9 @@ const CLICKHOUSE_SCALARS = {
   time: "String",
   uuid: "UUID",
   json: "String",
-} as const;
+};
 
-function clickhouseType(type: SourceType, isNotNull: boolean): string | null {
+function clickhouseType(type: DataType, isNotNull: boolean): string | null {
   switch (type.kind) {
     case "array": {
       const of = clickhouseType(type.of, false);
@@ -90,23 +97,21 @@ function clickhouseType(type: SourceType, isNotNull: boolean): string | null {
   }
 }
 
-type PlainType = Exclude<SourceType, { kind: "array" | "map" | "record" }>;
-
-function clickhouseScalar(type: PlainType): string | null {
+function clickhouseScalar(type: DataType): string | null {
   switch (type.kind) {
     case "integer":
       return `${type.isUnsigned === true ? "UInt" : "Int"}${String(type.bits)}`;
-    case "decimal":
+    case "decimal": {
       // A number of any digits has no type here.
-      return type.precision < 1 || type.precision > 76
-        ? null
-        : `Decimal(${String(type.precision)}, ${String(type.scale)})`;
+      const { precision = 0, scale = 0 } = type;
+      return precision < 1 || precision > 76 ? null : `Decimal(${String(precision)}, ${String(scale)})`;
+    }
     case "float":
       return `Float${String(type.bits)}`;
     case "timestamp":
       return `DateTime64(${String(Math.min(type.precision, 9))}, 'UTC')`;
     default:
-      return CLICKHOUSE_SCALARS[type.kind];
+      return ownValue(CLICKHOUSE_SCALARS, type.kind) ?? null;
   }
 }
 

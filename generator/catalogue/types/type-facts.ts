@@ -1,18 +1,7 @@
-import { CLICKHOUSE_TYPES, type DatabaseType, typeNamed, typeTextOf } from "@routewright/runtime/model";
+import { CLICKHOUSE_TYPES, type DatabaseType, typeNamed } from "@routewright/runtime/model";
+import type { DataType } from "./data-type.js";
 
-/**
- * What the text of a type says beside the JSON type of its values (`type-names.ts`): how a database writes them, whether a
- * time has a zone, whether values have an order.
- */
-
-/** Name in lower case and first argument of a type: an array counts as its elements, null is left out. */
-function partsOf(type: string | null): { readonly name: string; readonly argument: number | null } {
-  const { name: written = "", args = [] } = typeTextOf(type ?? "") ?? {};
-  const name = written.toLowerCase();
-  const [first = ""] = args;
-  if (name === "nullable" || name === "lowcardinality") return partsOf(first);
-  return { name, argument: /^\d+$/.test(first) ? Number(first) : null };
-}
+/** What the name of a type says: how a database writes its values, whether they have an order, how it filters by them. */
 
 /** How a database writes the values of a type that is a string in JSON. */
 interface TextForm {
@@ -22,8 +11,7 @@ interface TextForm {
   readonly digits: number | null;
 }
 
-export function textFormOf(type: string | null): TextForm {
-  const { name, argument } = partsOf(type);
+export function textFormOf({ name, argument }: DataType): TextForm {
   const found = FAMILIES.find(([names]) => names.test(name));
   if (found === undefined) return { family: "text", digits: null };
   return { family: found[1] || name, digits: argument ?? DEFAULT_DIGITS.get(name) ?? null };
@@ -57,32 +45,35 @@ const DEFAULT_DIGITS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** A PostgreSQL timestamp without a zone is served as if it were UTC; all other date-times are instants. */
-export function isZoneless(type: string | null): boolean {
-  return /^timestamp(?: without time zone)?$/.test(partsOf(type).name);
+export function isZoneless({ name }: DataType): boolean {
+  return /^timestamp(?: without time zone)?$/.test(name);
 }
 
-/** Whether the type is PostgreSQL's exact number, which can hold NaN and infinities. */
-export function isNumeric(type: string): boolean {
-  return ["numeric", "decimal", "dec"].includes(partsOf(type).name);
+/**
+ * Whether a column of the type can hold NaN and infinities, which are served as null: floats, and `numeric` in PostgreSQL.
+ * Not for a type that is nullable already.
+ */
+export function canBeNaN({ kind, name, nullable }: DataType, isPostgres: boolean): boolean {
+  const isNumeric = isPostgres && kind === "decimal" && ["numeric", "decimal", "dec"].includes(name);
+  return !nullable && (kind === "float" || isNumeric);
 }
 
 /** Whether a database has no order of the type's values. */
-export function isUnordered(type: string): boolean {
-  return databaseTypeOf(type)?.unordered === true || UNORDERED_IN_CLICKHOUSE.test(type);
+export function isUnordered(type: DataType): boolean {
+  return databaseTypeOf(type)?.unordered === true || UNORDERED_IN_CLICKHOUSE.test(type.text);
 }
 
 /** How the database filters and sorts by a type; of an array, by its elements. Null for a type without an entry in the table. */
-export function databaseTypeOf(type: string | null): DatabaseType | null {
-  return typeNamed(partsOf(type).name);
+export function databaseTypeOf({ name }: DataType): DatabaseType | null {
+  return typeNamed(name);
 }
 
 /** Why no filter compares values of a type, or `asText` reads their text; null where one does. */
-export function filterRefusal(type: string | null, asText: boolean): string | null {
+export function filterRefusal(type: DataType, asText: boolean): string | null {
   const { refusal, text } = databaseTypeOf(type) ?? {};
   if (refusal !== undefined) return refusal;
-  const isArray = /\]\s*$|\barray\s*$|^_/i.test(type ?? "");
   if (text === "none" && asText) return "it has no text that is the same under all settings";
-  return isArray && text !== undefined
+  return type.kind === "array" && text !== undefined
     ? "the text of such an array depends on settings of the database"
     : null;
 }

@@ -1,5 +1,5 @@
 import type { Json } from "@routewright/runtime/model";
-import type { ColumnType } from "./json-type.js";
+import { boundsOf, type DataType, isInteger } from "./data-type.js";
 
 /** A column, as far as its example depends on it. */
 export interface ExampleColumn {
@@ -11,20 +11,25 @@ export interface ExampleColumn {
 }
 
 /** Whether a value may be one of a type; null is no example. */
-export function isOfType(type: ColumnType, value: unknown): value is Json {
+export function isOfType(type: DataType, value: unknown): value is Json {
   switch (type.kind) {
     case "integer":
-      return Number.isSafeInteger(value) && isWithin(type, Number(value));
     case "decimal":
     case "float":
-      return typeof value === "number";
-    case "string":
+      return isInteger(type)
+        ? Number.isSafeInteger(value) && isWithin(boundsOf(type), BigInt(value as number))
+        : typeof value === "number";
+    case "text":
       return typeof value === "string" && value.length <= (type.maxLength ?? Infinity);
+    case "time":
+    case "uuid":
+    case "bytes":
+      return typeof value === "string";
     case "enum":
       return type.values.some((each) => each === value);
     case "date":
       return typeof value === "string" && /^\d{4}-\d{2}-\d{2}$/.test(value);
-    case "dateTime":
+    case "timestamp":
       return typeof value === "string" && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/.test(value);
     case "boolean":
       return typeof value === "boolean";
@@ -40,34 +45,32 @@ export function isOfType(type: ColumnType, value: unknown): value is Json {
   }
 }
 
-function isWithin({ min, max }: { readonly min: string; readonly max: string }, value: number): boolean {
-  return BigInt(value) >= BigInt(min) && BigInt(value) <= BigInt(max);
+function isWithin([min, max]: readonly [bigint, bigint], value: bigint): boolean {
+  return value >= min && value <= max;
 }
 
 /** A believable value of a column, always the same: by its accepted values, its type, its name and its range. */
-export function exampleOf(type: ColumnType, column: ExampleColumn): Json {
+export function exampleOf(type: DataType, column: ExampleColumn): Json {
   const [accepted] = column.acceptedValues ?? [];
   switch (type.kind) {
     case "integer":
-      return accepted !== undefined && Number.isSafeInteger(Number(accepted))
-        ? Number(accepted)
-        : inRange(
-            numberFor(column.name, 42),
-            { minimum: Number(type.min), maximum: Number(type.max) },
-            column,
-          );
     case "decimal":
     case "float":
-      return inRange(numberFor(column.name, 12.5), rangeOf(type), column);
-    case "string":
+      if (!isInteger(type)) return inRange(numberFor(column.name, 12.5), rangeOf(type), column);
+      return accepted !== undefined && Number.isSafeInteger(Number(accepted))
+        ? Number(accepted)
+        : inRange(numberFor(column.name, 42), rangeOf(type), column);
+    case "text":
       return FORMATS[type.format ?? ""] ?? accepted ?? textFor(column.name).slice(0, type.maxLength);
+    case "uuid":
+      return UUID;
     case "enum":
       return type.values[0] ?? "";
     case "boolean":
       return true;
     case "date":
       return "2026-01-15";
-    case "dateTime":
+    case "timestamp":
       return "2026-01-15T09:30:00Z";
     case "array":
       return [exampleOf(type.of, column)];
@@ -79,13 +82,15 @@ export function exampleOf(type: ColumnType, column: ExampleColumn): Json {
       return Object.fromEntries<Json>(type.fields.map((field) => [field.name, exampleOf(field.type, field)]));
     case "json":
       return { key: "value" };
+    case "time":
+    case "bytes":
     case "unknown":
       return accepted ?? textFor(column.name);
   }
 }
 
+const UUID = "3f2b8c1e-9d4a-4c6b-8f1e-2a7d5b9c0e41";
 const FORMATS: Readonly<Record<string, string>> = {
-  uuid: "3f2b8c1e-9d4a-4c6b-8f1e-2a7d5b9c0e41",
   ipv4: "192.0.2.10",
   ipv6: "2001:db8::10",
 };
@@ -96,7 +101,11 @@ interface NumberRange {
 }
 
 /** Of a decimal: what its digits before the point hold. */
-function rangeOf(type: ColumnType): NumberRange {
+function rangeOf(type: DataType): NumberRange {
+  if (isInteger(type)) {
+    const [minimum, maximum] = boundsOf(type);
+    return { minimum: Number(minimum), maximum: Number(maximum) };
+  }
   if (type.kind !== "decimal" || type.precision === undefined) return {};
   const bound = 10 ** (type.precision - (type.scale ?? 0)) - 1;
   return { minimum: -bound, maximum: bound };
