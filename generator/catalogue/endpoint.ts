@@ -20,7 +20,8 @@ import {
   type SkipReason,
   type Warning,
 } from "./catalogue.js";
-import { isWideNumber, jsonKindOf } from "./types/data-type.js";
+import { isWideNumber } from "./types/data-type.js";
+import { jsonKindOf } from "./types/json-schema.js";
 import { dataTypeOf } from "./types/read-type.js";
 import { canBeNaN } from "./types/type-facts.js";
 import { modelAggregate } from "./metrics/model-aggregate.js";

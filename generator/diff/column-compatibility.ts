@@ -8,11 +8,9 @@ import {
   isAny,
   isInteger,
   isWideNumber,
-  type JsonKind,
-  jsonKindOf,
   type RecordType,
 } from "../catalogue/types/data-type.js";
-import { jsonSchemaOf } from "../catalogue/types/json-schema.js";
+import { type JsonKind, jsonKindOf, jsonSchemaOf } from "../catalogue/types/json-schema.js";
 import { dataTypeOf } from "../catalogue/types/read-type.js";
 import { databaseTypeOf, textFormOf } from "../catalogue/types/type-facts.js";
 

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Column, Endpoint } from "@routewright/runtime/model";
 import type { CatalogueEntry, DescribedColumn } from "../catalogue/catalogue.js";
-import { type DataType, isAny, jsonKindOf, typeFrom } from "../catalogue/types/data-type.js";
+import { type DataType, isAny, typeFrom } from "../catalogue/types/data-type.js";
+import { jsonKindOf } from "../catalogue/types/json-schema.js";
 import { namedTypeOf, typeInResponse } from "../catalogue/types/read-type.js";
 import { isZoneless } from "../catalogue/types/type-facts.js";
 import type { Difference } from "./change.js";

@@ -13,7 +13,8 @@ import {
 } from "@routewright/runtime/model";
 import type { OptionalKind, PropertySignatureStructure } from "ts-morph";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
-import { type DataType, isWide, jsonKindOf, typeFrom } from "../catalogue/types/data-type.js";
+import { type DataType, isWide, typeFrom } from "../catalogue/types/data-type.js";
+import { jsonKindOf } from "../catalogue/types/json-schema.js";
 import { dataTypeOf, typeInResponse, withAcceptedValues } from "../catalogue/types/read-type.js";
 import { memberName, typeScriptOf } from "../catalogue/types/typescript.js";
 import { visibleJson } from "../manifest/strings.js";

@@ -8,7 +8,7 @@ import type {
 import { columnNamed } from "@routewright/runtime/model";
 import { DatabaseUnreachable, loadMetrics, type Warehouse } from "@routewright/runtime/server";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
-import { jsonKindOf } from "../catalogue/types/data-type.js";
+import { jsonKindOf } from "../catalogue/types/json-schema.js";
 import { dataTypeOf } from "../catalogue/types/read-type.js";
 import { list, sentence } from "../manifest/strings.js";
 import { type Mismatch, mismatchAt } from "./checks.js";

@@ -1,6 +1,6 @@
 import { columnNamed, type Endpoint, type MissingColumn, missingColumns } from "@routewright/runtime/model";
 import type { Catalogue, CatalogueEntry, DescribedColumn } from "../catalogue/catalogue.js";
-import { jsonKindOf } from "../catalogue/types/data-type.js";
+import { jsonKindOf } from "../catalogue/types/json-schema.js";
 import { dataTypeOf } from "../catalogue/types/read-type.js";
 import { isZoneless } from "../catalogue/types/type-facts.js";
 import { compareTypes, type TypeChange } from "../diff/column-compatibility.js";

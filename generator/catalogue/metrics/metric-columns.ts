@@ -8,7 +8,8 @@ import {
   type MetricTree,
 } from "@routewright/runtime/model";
 import type { DescribedColumn } from "../catalogue.js";
-import { isWideNumber, jsonKindOf } from "../types/data-type.js";
+import { isWideNumber } from "../types/data-type.js";
+import { jsonKindOf } from "../types/json-schema.js";
 import { dataTypeOf } from "../types/read-type.js";
 import { filterTypeOf } from "../settings/filters.js";
 

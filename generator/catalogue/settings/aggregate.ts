@@ -25,7 +25,7 @@ import {
 } from "@routewright/runtime/model";
 import { HINT, NOUN } from "../../manifest/schema-errors.js";
 import { formatValue } from "../../manifest/strings.js";
-import { jsonKindOf } from "../types/data-type.js";
+import { jsonKindOf } from "../types/json-schema.js";
 import { dataTypeOf } from "../types/read-type.js";
 import type { RoutewrightContext } from "./context.js";
 import { unknownColumn } from "./setting-columns.js";

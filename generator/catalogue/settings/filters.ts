@@ -11,7 +11,8 @@ import {
 } from "@routewright/runtime/model";
 import { HINT, NOUN } from "../../manifest/schema-errors.js";
 import { formatValue } from "../../manifest/strings.js";
-import { type DataType, jsonKindOf } from "../types/data-type.js";
+import type { DataType } from "../types/data-type.js";
+import { jsonKindOf } from "../types/json-schema.js";
 import { dataTypeOf } from "../types/read-type.js";
 import { databaseTypeOf } from "../types/type-facts.js";
 import type { RoutewrightContext } from "./context.js";

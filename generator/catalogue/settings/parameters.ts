@@ -22,7 +22,7 @@ import {
 import { HINT } from "../../manifest/schema-errors.js";
 import { formatValue } from "../../manifest/strings.js";
 import type { DescribedParameter } from "../catalogue.js";
-import { isPlainText } from "../types/data-type.js";
+import { isPlainText } from "../types/json-schema.js";
 import { dataTypeOf } from "../types/read-type.js";
 import { filterRefusal, isUnordered } from "../types/type-facts.js";
 import { type SettingColumn, typeOfColumn, unknownColumn } from "./setting-columns.js";

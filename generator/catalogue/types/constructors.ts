@@ -1,5 +1,5 @@
 import { fieldTextOf, unquoted } from "@routewright/runtime/model";
-import { type DataType, type Field, nullable, type Shape, UNKNOWN, typeFrom } from "./data-type.js";
+import { type DataType, type Field, nullable, type Shape, typeFrom, UNKNOWN } from "./data-type.js";
 
 /** Builds a type from the arguments in brackets after its name; undefined if they are invalid. */
 export type TypeConstructor = (args: readonly string[], read: ReadType) => Shape | undefined;

@@ -136,11 +136,6 @@ export function allowsNull(type: DataType): boolean {
   return isAny(type) || type.nullable;
 }
 
-/** Text that may hold anything, so dates too. */
-export function isPlainText(type: DataType): boolean {
-  return jsonKindOf(type) === "string" && type.kind !== "uuid" && !("format" in type);
-}
-
 /** Whether a copy can have values of the type: tuples have no names for their positions. */
 export function isKnown(type: DataType): boolean {
   switch (type.kind) {
@@ -156,24 +151,6 @@ export function isKnown(type: DataType): boolean {
     default:
       return true;
   }
-}
-
-/** What a value of the type is in a row of JSON. */
-export type JsonKind =
-  "integer" | "decimal" | "string" | "dateTime" | Exclude<DataType["kind"], keyof typeof JSON_KINDS>;
-
-const JSON_KINDS = {
-  text: "string",
-  time: "string",
-  uuid: "string",
-  bytes: "string",
-  timestamp: "dateTime",
-} as const;
-
-export function jsonKindOf(type: DataType): JsonKind {
-  if (isInteger(type)) return "integer";
-  const { kind } = type;
-  return kind in JSON_KINDS ? JSON_KINDS[kind as keyof typeof JSON_KINDS] : (kind as JsonKind);
 }
 
 /** Whether all values are integers: those of a decimal without digits after the point are. */

@@ -1,5 +1,28 @@
 import { boundsOf, type DataType, isInteger, type RecordType, type TextType } from "./data-type.js";
 
+/** What a value of the type is in a row of JSON. */
+export type JsonKind =
+  "integer" | "decimal" | "string" | "dateTime" | Exclude<DataType["kind"], keyof typeof JSON_KINDS>;
+
+const JSON_KINDS = {
+  text: "string",
+  time: "string",
+  uuid: "string",
+  bytes: "string",
+  timestamp: "dateTime",
+} as const;
+
+export function jsonKindOf(type: DataType): JsonKind {
+  if (isInteger(type)) return "integer";
+  const { kind } = type;
+  return kind in JSON_KINDS ? JSON_KINDS[kind as keyof typeof JSON_KINDS] : (kind as JsonKind);
+}
+
+/** Text that may hold anything, so dates too. */
+export function isPlainText(type: DataType): boolean {
+  return jsonKindOf(type) === "string" && type.kind !== "uuid" && !("format" in type);
+}
+
 /** The part of JSON Schema 2020-12 (OpenAPI 3.1) that describes a column; `{}` accepts any value. */
 export interface JsonSchema {
   readonly type?: TypeName | readonly [TypeName, "null"];

@@ -5,12 +5,12 @@ import {
   type DataType,
   isAny,
   isKnown,
-  isPlainText,
   isWideNumber,
   nullable,
-  UNKNOWN,
   typeFrom,
+  UNKNOWN,
 } from "./data-type.js";
+import { isPlainText } from "./json-schema.js";
 import { SERVED } from "./served-names.js";
 import { dialectOf } from "./warehouse-names.js";
 

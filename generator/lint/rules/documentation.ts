@@ -1,5 +1,5 @@
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
-import { isPlainText } from "../../catalogue/types/data-type.js";
+import { isPlainText } from "../../catalogue/types/json-schema.js";
 import { dataTypeOf } from "../../catalogue/types/read-type.js";
 import { isZoneless } from "../../catalogue/types/type-facts.js";
 import {

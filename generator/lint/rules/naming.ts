@@ -1,4 +1,4 @@
-import { jsonKindOf } from "../../catalogue/types/data-type.js";
+import { jsonKindOf } from "../../catalogue/types/json-schema.js";
 import { dataTypeOf } from "../../catalogue/types/read-type.js";
 import { isExcluded } from "../../catalogue/settings/meta-api.js";
 import { hasResource } from "../../manifest/publishing.js";
