@@ -68,8 +68,9 @@ const CLOSING: ReadonlyMap<string, string> = new Map([
   ["[", "]"],
 ]);
 
-/** A quoted text or name, or a bracket or comma outside of one. */
-const MARKS = /'(?:\\.|''|[^'\\])*'|"(?:\\.|""|[^"\\])*"|`(?:\\.|``|[^`\\])*`|[()<>[\],]/gsu;
+/** A quoted text or name, or a bracket or comma outside of one. A quote that is not closed holds the rest: it is looked for once. */
+const MARKS =
+  /'(?:\\.|''|[^'\\])*(?:'|\\?$)|"(?:\\.|""|[^"\\])*(?:"|\\?$)|`(?:\\.|``|[^`\\])*(?:`|\\?$)|[()<>[\],]/gsu;
 
 /** Without brackets all of it is before them. Null where they do not match. */
 function groupOf(text: string): Group | null {
