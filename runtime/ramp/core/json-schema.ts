@@ -5,6 +5,7 @@ import { LONGEST_HOST } from "@routewright/runtime/internal/core/http/outbound-h
 import { BoundedCache } from "@routewright/runtime/internal/core/http/bounded-cache.js";
 import type { Schema, ValueOf } from "@routewright/runtime/internal/core/model/schema.js";
 import { linearPattern } from "./linear-pattern.js";
+import { PATTERN_WORDS } from "./pattern-words.js";
 import { checksumAddress, isBitcoinAddress } from "../accounts/account-details.js";
 
 /** Levels that a JSON value may be nested. */
@@ -155,15 +156,21 @@ export function providerViolations(schema: object, value: unknown, at = ""): rea
 export const PATTERN_MISMATCH = "must match pattern";
 
 function violationOf({ keyword, message = "is not valid", params }: ErrorObject, path: string): Violation {
-  const { additionalProperty, allowedValues, format } = params as {
+  const {
+    additionalProperty,
+    allowedValues,
+    format,
+    pattern = "",
+  } = params as {
     readonly additionalProperty?: string;
     readonly allowedValues?: readonly string[];
     readonly format?: string;
+    readonly pattern?: string;
   };
   if (keyword === "additionalProperties")
     return { path: `${path}/${(additionalProperty ?? "").slice(0, 100)}`, message: "is not a known field" };
   if (keyword === "enum") return { path, message: `must be one of ${(allowedValues ?? []).join(", ")}` };
-  return { path, message: FORMATS[String(format)]?.[1] ?? message };
+  return { path, message: FORMATS[String(format)]?.[1] ?? PATTERN_WORDS[pattern] ?? message };
 }
 
 /** The value of a JSON text; undefined when it is none. */

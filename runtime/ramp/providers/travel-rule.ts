@@ -9,6 +9,7 @@ import {
   type ValueOf,
 } from "@routewright/runtime/internal/core/model/schema.js";
 import type { Violation } from "../core/json-schema.js";
+import { LATIN_PATTERN } from "../core/pattern-words.js";
 
 /**
  * Originator and beneficiary of a transfer, as IVMS101.2023 has them: its elements, their lengths, and its constraints C1 and C4 to C9. C2 and C3
@@ -18,8 +19,8 @@ import type { Violation } from "../core/json-schema.js";
 /** The check that a provider lists where it needs them: its form is the ramp's. */
 export const TRAVEL_RULE = "TRAVEL_RULE";
 
-/** Latin characters and numbers. */
-const Latin = (maxLength: number) => textOf({ pattern: `^[ -~]{1,${String(maxLength)}}$` });
+/** Latin letters, with their marks, and numbers: the standard asks for the script, not for ASCII. Other letters have the local name. */
+const Latin = (maxLength: number) => textOf({ pattern: LATIN_PATTERN, maxLength });
 const Local = (maxLength: number) => textOf({ minLength: 1, maxLength });
 const Country = textOf({ pattern: "^[A-Z]{2}$", description: "ISO 3166-1 alpha-2, or XX." });
 const MOST = { maxItems: 10 };
@@ -236,19 +237,30 @@ export function travelRuleProblems(value: unknown, path: string, now: Date): rea
   });
 }
 
-const field = (title: string, maxLength: number) => ({
+const field = (title: string, maxLength: number, more: { readonly description?: string } = {}) => ({
   type: "string",
   title,
+  ...more,
   maxLength,
-  pattern: "^[ -~]+$",
+  pattern: LATIN_PATTERN,
 });
 
-/** What the hosted page asks for where the customer gives them: natural persons, in Latin letters. */
+const firstName = (who: string) =>
+  field(`First name of the ${who}`, 100, { description: "Leave it empty where there is only one name." });
+const localName = (who: string) => ({
+  type: "string",
+  title: `Name of the ${who} in other letters`,
+  description: "The whole name, where it is usually written in letters that are not Latin.",
+  maxLength: 100,
+});
+
+/** What the hosted page asks for where the customer gives them: natural persons, in Latin letters, and in their own as well. */
 export const TRAVEL_RULE_FORM = {
   type: "object",
   properties: {
-    originatorFirstName: field("First name of the sender", 100),
+    originatorFirstName: firstName("sender"),
     originatorLastName: field("Last name of the sender", 100),
+    originatorLocalName: localName("sender"),
     originatorAddress: field("Street and number of the sender", 70),
     originatorTown: field("Town of the sender", 35),
     originatorCountry: {
@@ -257,18 +269,13 @@ export const TRAVEL_RULE_FORM = {
       pattern: "^[A-Z]{2}$",
       maxLength: 2,
     },
-    beneficiaryFirstName: field("First name of the receiver", 100),
+    beneficiaryFirstName: firstName("receiver"),
     beneficiaryLastName: field("Last name of the receiver", 100),
+    beneficiaryLocalName: localName("receiver"),
   },
   required: [
-    ...[
-      "originatorFirstName",
-      "originatorLastName",
-      "originatorAddress",
-      "originatorTown",
-      "originatorCountry",
-    ],
-    ...["beneficiaryFirstName", "beneficiaryLastName"],
+    ...["originatorLastName", "originatorAddress", "originatorTown", "originatorCountry"],
+    "beneficiaryLastName",
   ],
 } as const;
 
@@ -288,10 +295,11 @@ export function travelRuleOf(
       nameIdentifier: [
         {
           primaryIdentifier: text(`${who}LastName`),
-          secondaryIdentifier: text(`${who}FirstName`),
+          ...given("secondaryIdentifier", text(`${who}FirstName`)),
           naturalPersonNameIdentifierType: "LEGL" as const,
         },
       ],
+      ...localNameOf(text(`${who}LocalName`)),
     },
   });
   const address = {
@@ -300,8 +308,9 @@ export function travelRuleOf(
     townName: text("originatorTown"),
     country: text("originatorCountry"),
   };
+  // A part of a number would be another one.
   const numbered = (number: string | null) =>
-    number === null ? {} : { accountNumber: [number.slice(0, 100)] };
+    number === null || number.length > 100 ? {} : { accountNumber: [number] };
   return {
     originator: {
       originatorPerson: [{ naturalPerson: { ...person("originator"), geographicAddress: [address] } }],
@@ -313,4 +322,13 @@ export function travelRuleOf(
     },
     payloadMetadata: { payloadVersion: "101.2023" },
   };
+}
+
+const given = (name: string, value: string) => (value === "" ? {} : { [name]: value });
+
+/** The whole name: the standard's primary identifier where a name is not divided. */
+function localNameOf(name: string) {
+  return name === ""
+    ? {}
+    : { localNameIdentifier: [{ primaryIdentifier: name, nameIdentifierType: "LEGL" as const }] };
 }

@@ -1,5 +1,9 @@
 /** The document is enough to integrate: it shows every request, every answer and every event, as they are. */
 import { expect, it } from "vitest";
+import ASSETS from "../../../runtime/ramp/database/assets.json" with { type: "json" };
+import { PATTERN_WORDS } from "../../../runtime/ramp/core/pattern-words.js";
+import { PAGE_ADDRESS } from "../../../runtime/ramp/providers/message-fields.js";
+import * as protocol from "../../../runtime/ramp/providers/protocol.js";
 import { EVENT_TYPES } from "../../../runtime/ramp/webhooks/events.js";
 import { readDocument } from "../support/documented.js";
 import { ownReceiver } from "../support/receiver.js";
@@ -30,6 +34,20 @@ it("begins with who sends what, and calls in their order that it describes", asy
   expect(called.length).toBeGreaterThan(6);
   const known: ReadonlySet<string> = new Set(operations.map(([name]) => name));
   expect(called.filter((name) => !known.has(name))).toEqual([]);
+});
+
+it("says in words what a text must be, for every pattern of requests and of providers' messages", () => {
+  const patternsIn = (value: unknown): readonly string[] =>
+    typeof value !== "object" || value === null
+      ? []
+      : Object.entries(value).flatMap(([name, item]: [string, unknown]) =>
+          name === "pattern" && typeof item === "string" ? [item] : patternsIn(item),
+        );
+  const requests = operations.map(([, { parameters, requestBody }]) => [parameters, requestBody]);
+  const patterns = [...patternsIn(requests), ...patternsIn({ ...protocol }), ...patternsIn(ASSETS)];
+  expect(patterns.length).toBeGreaterThan(50);
+  const known: ReadonlySet<string> = new Set([...Object.keys(PATTERN_WORDS), PAGE_ADDRESS]);
+  expect([...new Set(patterns)].filter((pattern) => !known.has(pattern))).toEqual([]);
 });
 
 it.each(operations)("%s has a valid example of each parameter, request and answer", (_, operation) => {

@@ -209,6 +209,30 @@ describe("travelRule of POST /v1/intent", () => {
     expect(json.details[0].path).toMatch(/^\/travelRule/);
   });
 
+  it("takes names and towns with accents, and local names, as they are", async () => {
+    const asked = { code: "TRAVEL_RULE", title: "Sender and receiver", failureReason: null, form: null };
+    const { provider, create } = await ownCards(world, { requirements: [{ ...asked, status: "PENDING" }] });
+    const name = (first: string, last: string, local: string) => ({
+      name: {
+        ...person(last, first).name,
+        localNameIdentifier: [{ primaryIdentifier: local, nameIdentifierType: "LEGL" }],
+      },
+    });
+    const home = { ...HOME, addressLine: ["Große Straße 5"], townName: "Köln", country: "DE" };
+    const travelRule = {
+      originator: {
+        originatorPerson: [
+          { naturalPerson: { ...name("Jürgen", "Müller", "Ζήτα"), geographicAddress: [home] } },
+        ],
+      },
+      beneficiary: { beneficiaryPerson: [{ naturalPerson: name("Əli", "Nguyễn–O’Šķē", "吴信利") }] },
+    };
+    const { status, text } = await create({ travelRule });
+    expect(status, text).toBe(201);
+    await untilTrue(() => provider.submitted.length === 1);
+    expect(JSON.parse(provider.submitted[0] ?? "")).toEqual({ fields: travelRule });
+  });
+
   it("takes companies by their LEI", async () => {
     const { auth } = await customer("corp");
     const legalPerson = {
@@ -271,6 +295,54 @@ describe("without it", () => {
     );
     const all = await stored();
     for (const name of NAMES) expect(all).not.toContain(name);
+  });
+
+  it("a customer called Jürgen Müller of Köln finishes, and one with a single name in other letters", async () => {
+    const asked = { code: "TRAVEL_RULE", title: "Sender and receiver", failureReason: null, form: null };
+    const { provider, create } = await ownCards(world, { requirements: [{ ...asked, status: "PENDING" }] });
+    const { json } = await create();
+    const page = new URL(String(json.onboardingUrl)).pathname;
+    const named = {
+      "field.originatorFirstName": "Jürgen",
+      "field.originatorLastName": "Müller",
+      "field.originatorAddress": "Große Straße 5",
+      "field.originatorTown": "Köln",
+      "field.originatorCountry": "DE",
+      "field.beneficiaryLastName": "Wu",
+      "field.beneficiaryLocalName": "吴",
+    };
+    const wrong = await send(page, { ...named, "field.beneficiaryLastName": "吴" });
+    expect(wrong.text).toContain(
+      "Last name of the receiver must be in Latin letters, with or without accents",
+    );
+    const answer = await send(page, named);
+    expect(answer.status, answer.text).toBe(303);
+    expect(JSON.parse(provider.submitted[0] ?? "")).toMatchObject({
+      fields: {
+        originator: {
+          originatorPerson: [
+            {
+              naturalPerson: {
+                ...person("Müller", "Jürgen"),
+                geographicAddress: [{ addressLine: ["Große Straße 5"], townName: "Köln", country: "DE" }],
+              },
+            },
+          ],
+        },
+        beneficiary: {
+          beneficiaryPerson: [
+            {
+              naturalPerson: {
+                name: {
+                  nameIdentifier: [{ primaryIdentifier: "Wu", naturalPersonNameIdentifierType: "LEGL" }],
+                  localNameIdentifier: [{ primaryIdentifier: "吴", nameIdentifierType: "LEGL" }],
+                },
+              },
+            },
+          ],
+        },
+      },
+    });
   });
 
   it("a smaller payment is asked for nothing, whatever is given", async () => {
