@@ -66,7 +66,10 @@ async function runProviderTest(flags: Flags): Promise<CommandResult> {
     keyId: text(flags, "keyId"),
     secret,
   });
-  const lines = checks.map(({ check, ok, detail }) => (ok ? `ok    ${check}` : `FAIL  ${check}: ${detail}`));
+  const lines = checks.map(({ check, ok, detail }) => {
+    const said = ok && detail === "ok" ? "" : `: ${detail}`;
+    return `${ok ? "ok   " : "FAIL "} ${check}${said}`;
+  });
   return {
     exit: checks.every(({ ok }) => ok) ? EXIT.ok : EXIT.findings,
     output: flags.json ? `${JSON.stringify(checks, null, 2)}\n` : `${lines.join("\n")}\n`,

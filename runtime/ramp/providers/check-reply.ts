@@ -45,10 +45,12 @@ interface RequestedPrice extends Omit<RequestedMovement, "srcAmount"> {
 export function quoteProblem(quote: ProviderQuote, wanted: RequestedPrice): string | null {
   const { src, dest, rails } = wanted;
   if (!rails.includes(quote.rail)) return `rail ${quote.rail} was not requested`;
-  if (!isAmountOf(quote.destAmount, dest)) return `destAmount is not an amount of ${dest.code}`;
+  const wrongDest = amountProblem("destAmount", quote.destAmount, dest);
+  if (wrongDest !== null) return wrongDest;
   const srcAmount = wanted.srcAmount ?? quote.srcAmount;
-  if (srcAmount === undefined || !isAmountOf(srcAmount, src))
-    return `srcAmount is not an amount of ${src.code}`;
+  if (srcAmount === undefined) return "srcAmount is missing: destAmount was requested";
+  const wrongSrc = amountProblem("srcAmount", srcAmount, src);
+  if (wrongSrc !== null) return wrongSrc;
   if (quote.srcAmount !== undefined && !new Big(quote.srcAmount).eq(srcAmount))
     return `srcAmount ${quote.srcAmount} was not requested`;
   if (wanted.destAmount !== null && !new Big(quote.destAmount).eq(wanted.destAmount))
@@ -238,20 +240,24 @@ function receiptProblem(
   { amountSent, amountReceived, fees, exchangeRate }: Receipt,
   requested: RequestedMovement,
 ): string | null {
-  if (amountSent !== undefined && !isAmountOf(amountSent, requested.src))
-    return `amountSent is not an amount of ${requested.src.code}`;
-  if (amountReceived !== undefined && !isAmountOf(amountReceived, requested.dest))
-    return `amountReceived is not an amount of ${requested.dest.code}`;
+  const wrongAmount =
+    (amountSent === undefined ? null : amountProblem("amountSent", amountSent, requested.src)) ??
+    (amountReceived === undefined ? null : amountProblem("amountReceived", amountReceived, requested.dest));
+  if (wrongAmount !== null) return wrongAmount;
   if (exchangeRate !== undefined && !new Big(exchangeRate).gt(0)) return "exchangeRate is zero";
   return fees ? feesProblem(fees, { ...requested, srcAmount: amountSent ?? requested.srcAmount }) : null;
 }
 
 function refundsProblem(refunds: readonly Refund[], { src }: RequestedMovement): string | null {
-  const wrong = refunds.find(({ amount }) => !isAmountOf(amount, src));
-  if (wrong) return `a refund of ${wrong.amount} is not an amount of ${src.code}`;
+  for (const { amount } of refunds) {
+    const wrong = amountProblem("a refund's amount", amount, src);
+    if (wrong !== null) return wrong;
+  }
   return new Set(refunds.map(({ id }) => id)).size < refunds.length ? "two refunds have one id" : null;
 }
 
-function isAmountOf(text: string, currency: CheckedCurrency): boolean {
-  return readAmount(text, currency).ok;
+/** Why a text is no amount of the currency, or null. */
+function amountProblem(field: string, text: string, currency: CheckedCurrency): string | null {
+  const read = readAmount(text, currency);
+  return read.ok ? null : `${field} ${text} is not an amount of ${currency.code}: ${read.problems.join(" ")}`;
 }

@@ -6,7 +6,7 @@ import { depositAccountChecks } from "./deposit-account-test.js";
 import type { Capabilities, Execution, Movement, Pair, ProviderQuote, QuoteRequest } from "./protocol.js";
 import type { HttpProvider } from "./provider.js";
 import { refundCancelChecks, refundChecks } from "./refund-test.js";
-import { checkPayment, offerProblem } from "./test-answers.js";
+import { checkPayment, offerProblem, requirementsProblem } from "./test-answers.js";
 import {
   type CheckList,
   type CheckProblem,
@@ -16,7 +16,8 @@ import {
   PATIENCE_MS,
   until,
 } from "./test-checks.js";
-import { fieldsFor, movementOf } from "./test-orders.js";
+import { filledForm } from "./form-values.js";
+import { movementOf, NAMED } from "./test-orders.js";
 import { TRAVEL_RULE } from "./travel-rule.js";
 
 /** What orders of onboarding and execution have in common. */
@@ -202,22 +203,23 @@ export class PairTest {
     );
   }
 
-  /** Fills in the form of the requirements, as the sandbox's customers do. */
+  /** Fills in the forms of the requirements, each by its own schema. */
   async #approve(id: string): Promise<void> {
     const { requirements } = this.#checks.answer("onboarding look-up", await this.#provider.onboarding(id));
     for (const { code, status, form } of requirements) {
       if (status !== "PENDING" || (form === null && code !== TRAVEL_RULE)) continue;
-      await this.#provider.submit(id, code, { fields: fieldsFor(code) });
+      const { fields, missing } = code === TRAVEL_RULE || form === null ? NAMED : filledForm(form);
+      const unknown = `no value is known for ${missing.join(", ")}: give \`examples\` to the field`;
+      this.#checks.need(`the form of ${code} can be filled in`, missing.length > 0 && unknown);
+      const reply = await this.#provider.submit(id, code, { fields });
+      const sent = `sent ${JSON.stringify(fields)}`;
+      const refused = reply.kind !== "answer" && `${describe(reply)}; ${sent}`;
+      this.#checks.need(`the form of ${code} is taken`, refused, sent);
     }
-    const isDone = await until(async () => {
-      const reply = await this.#provider.onboarding(id);
-      if (reply.kind !== "answer") return false;
-      const { requirements: listed, complete = true } = reply.value;
-      return complete && listed.every(({ status }) => status === "COMPLETED");
-    });
+    const open = await until(async () => requirementsProblem(await this.#provider.onboarding(id)));
     const pages = requirements.flatMap(({ url }) => (url === undefined ? [] : [`; meet it at ${url}`]));
-    const problem = `not within ${String(PATIENCE_MS / 1000)} s${pages.join("")}`;
-    this.#checks.need("the requirements are completed", !isDone && problem);
+    const problem = `not within ${String(PATIENCE_MS / 1000)} s: ${String(open)}${pages.join("")}`;
+    this.#checks.need("the requirements are completed", open !== false && problem);
   }
 
   /** The id of the paid execution; null when it is not paid. */
@@ -259,13 +261,15 @@ export class PairTest {
 
   /** Looks the payment up until it has ended well. */
   async #settled(id: string, answers: Execution[]): Promise<Execution> {
-    const isPaid = await until(async () => {
+    const unpaid = await until(async () => {
       const reply = await this.#provider.execution(id);
       if (reply.kind === "answer") answers.push(reply.value);
-      return answers.at(-1)?.status === "SUCCESS";
+      const status = String(answers.at(-1)?.status);
+      if (reply.kind !== "answer") return `${status}; the last look-up: ${describe(reply)}`;
+      return status !== "SUCCESS" && status;
     });
     const last = answers.at(-1) as Execution;
-    this.#checks.check("the payment is SUCCESS", !isPaid && last.status);
+    this.#checks.check("the payment is SUCCESS", unpaid);
     const isReceived = last.receipt?.amountReceived !== undefined;
     this.#checks.check("it has a receipt with the received amount", !isReceived && "there is none");
     return last;

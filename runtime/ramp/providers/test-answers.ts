@@ -1,6 +1,7 @@
 import { checkedExecution, quoteProblem, type RequestedMovement } from "./check-reply.js";
-import type { Execution, ProviderQuote } from "./protocol.js";
-import type { CheckList, CheckProblem } from "./test-checks.js";
+import type { Execution, Onboarding, ProviderQuote } from "./protocol.js";
+import type { ProviderReply } from "./provider.js";
+import { type CheckList, type CheckProblem, describe } from "./test-checks.js";
 
 /** What `ramp provider test` says of answers, by the ramp's own checks of them. */
 
@@ -58,4 +59,15 @@ export function checkPayment(
 export function refundsProblemOf(answer: Execution, movement: RequestedMovement): CheckProblem {
   const requested = { ...movement, receipt: null };
   return checkedExecution(answer, requested, null, () => undefined).refundProblem ?? false;
+}
+
+/** What keeps an onboarding from being complete. */
+export function requirementsProblem(reply: ProviderReply<Onboarding>): CheckProblem {
+  if (reply.kind !== "answer") return `the last look-up: ${describe(reply)}`;
+  const { requirements, complete = true } = reply.value;
+  const open = requirements.filter(({ status }) => status !== "COMPLETED");
+  const states = open.map(({ code, status, failureReason }) =>
+    [`${code} is ${status}`, failureReason ?? ""].filter(Boolean).join(", "),
+  );
+  return states.join("; ") || (!complete && "the list is not `complete`");
 }

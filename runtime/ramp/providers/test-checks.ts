@@ -6,7 +6,7 @@ import { refusalOf } from "./refusal-reasons.js";
 export interface ProviderCheck {
   readonly check: string;
   readonly ok: boolean;
-  /** What was expected and what came. */
+  /** What was expected and what came; of a check that passes what it sent, else `ok`. */
   readonly detail: string;
 }
 
@@ -44,14 +44,15 @@ export class CheckList {
     this.#prefix = prefix;
   }
 
-  check(check: string, problem: CheckProblem): void {
-    this.checks.push({ check: this.#prefix + check, ok: problem === false, detail: problem || "ok" });
+  /** @param note what a check that passes has to say */
+  check(check: string, problem: CheckProblem, note = "ok"): void {
+    this.checks.push({ check: this.#prefix + check, ok: problem === false, detail: problem || note });
   }
 
   /** A check without which the others cannot be. */
-  need(check: string, problem: CheckProblem): void {
+  need(check: string, problem: CheckProblem, note?: string): void {
     if (problem !== false) this.fail(check, problem);
-    this.check(check, false);
+    this.check(check, false, note);
   }
 
   fail(check: string, problem: string): never {
@@ -61,7 +62,7 @@ export class CheckList {
 
   /** The answer; what comes after needs it. */
   answer<T>(check: string, reply: ProviderReply<T>, hint = ""): T {
-    if (reply.kind !== "answer") return this.fail(check, `no valid answer: ${reasonOf(reply)}${hint}`);
+    if (reply.kind !== "answer") return this.fail(check, `no valid answer: ${describe(reply)}${hint}`);
     this.check(check, false);
     return reply.value;
   }
@@ -71,10 +72,14 @@ export class CheckList {
 export const PATIENCE_MS = 30_000;
 const PAUSE_MS = 250;
 
-export async function until(isReached: () => Promise<boolean>): Promise<boolean> {
-  for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(PAUSE_MS))
-    if (await isReached()) return true;
-  return false;
+/** Asks until a check passes; what it found last where it does not. */
+export async function until(check: () => Promise<CheckProblem>): Promise<CheckProblem> {
+  let last: CheckProblem = "";
+  for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(PAUSE_MS)) {
+    last = await check();
+    if (last === false) return false;
+  }
+  return last;
 }
 
 export function notForPrice(reply: ProviderReply<unknown>): CheckProblem {
@@ -90,6 +95,9 @@ export function isOther(
   return reply.kind !== expected && describe(reply);
 }
 
+/** With the provider's words: they are for its author. */
 export function describe(reply: ProviderReply<unknown>): string {
-  return reply.kind === "answer" ? "it was answered" : reasonOf(reply);
+  if (reply.kind === "answer") return "it was answered";
+  const message = reply.kind === "refused" && reply.message !== "" ? `, ${reply.message}` : "";
+  return reasonOf(reply) + message;
 }

@@ -2,28 +2,31 @@ import Big from "big.js";
 import type { CheckedCurrency } from "../accounts/currency.js";
 import { providerViolations } from "../core/json-schema.js";
 import type { Movement, Pair, RailDescription } from "./protocol.js";
-import { TRAVEL_RULE, travelRuleOf } from "./travel-rule.js";
+import type { FilledForm } from "./form-values.js";
+import { travelRuleOf } from "./travel-rule.js";
 
-/** What `ramp provider test` orders, and what its customers fill in. */
+/** What `ramp provider test` orders, and the originator and beneficiary that it gives. */
 
-const CHECKED = { fullName: "Test Customer", dateOfBirth: "1990-01-01", decision: "approve" };
-const NAMED = travelRuleOf(
+/** Both have accents, which the standard's Latin letters may. */
+const PARTIES = travelRuleOf(
   {
-    ...{ originatorFirstName: "Test", originatorLastName: "Customer", originatorAddress: "1 Test Street" },
+    ...{ originatorFirstName: "Test", originatorLastName: "Müller", originatorAddress: "1 Test Street" },
     ...{ originatorTown: "Testing", originatorCountry: "GB" },
     ...{ beneficiaryFirstName: "Test", beneficiaryLastName: "Receiver" },
   },
   { src: null, dest: null },
 );
 
-/** The fields of a check. */
-export function fieldsFor(code: string): Readonly<Record<string, unknown>> {
-  return code === TRAVEL_RULE ? NAMED : CHECKED;
-}
+/** What meets the check `TRAVEL_RULE`. */
+export const NAMED: FilledForm = { fields: PARTIES, missing: [] };
 
-/** An amount within the pair's limits of which fees leave something. */
+/**
+ * An amount within the pair's limits of which fees leave something. Above the least where there is room: what a price gives costs a
+ * little less than was asked about once it is rounded.
+ */
 export function amountOf({ minSrcAmount, maxSrcAmount }: Pair, { decimals }: CheckedCurrency): string {
-  const usual = new Big(minSrcAmount).gt(100) ? new Big(minSrcAmount) : new Big(100);
+  const least = new Big(minSrcAmount).times("1.1");
+  const usual = least.gt(100) ? least : new Big(100);
   return usual.gt(maxSrcAmount)
     ? new Big(maxSrcAmount).round(decimals, Big.roundDown).toFixed(decimals)
     : usual.round(decimals, Big.roundUp).toFixed(decimals);

@@ -5,7 +5,7 @@ import { HttpProvider } from "../../../runtime/ramp/providers/provider.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import { callbackHeaders } from "../../../runtime/ramp/providers/signature.js";
 import { CARD_CAPABILITIES, FEES, ownCardProvider } from "../support/card-provider.js";
-import type { Instruction } from "../../../runtime/ramp/providers/protocol.js";
+import type { Instruction, ProviderRequirement } from "../../../runtime/ramp/providers/protocol.js";
 import { routewright } from "../support/command-line.js";
 import { ownSandbox } from "../support/world.js";
 
@@ -236,6 +236,109 @@ itBeside("a callback with a wrong signature fails, and one that is signed does n
   );
   provider.answerOrder = () => Promise.resolve();
   expect((await run(provider.url)).out).toContain("ok    callbacks: none arrived here, none checked");
+});
+
+const asking = (
+  form: Readonly<Record<string, unknown>> | null,
+  more: Partial<ProviderRequirement> = {},
+): ProviderRequirement[] => [
+  { code: "KYC", title: "Check", status: "PENDING", failureReason: null, form, ...more },
+];
+
+/** A provider whose check is complete once its form has come. */
+async function formProvider(form: Readonly<Record<string, unknown>>) {
+  const provider = await ownCardProvider({ capabilities: SANDBOX, status: "SUCCESS" });
+  provider.requirements = asking(form);
+  const handle = provider.handle.bind(provider);
+  provider.handle = async (request, response) => {
+    if (request.url?.includes("/requirements/"))
+      response.once("finish", () => (provider.requirements = asking(null, { status: "COMPLETED" })));
+    await handle(request, response);
+  };
+  return provider;
+}
+
+itBeside("forms are filled in by their own schema, and the test says what it sent", async () => {
+  const properties = {
+    birthDate: { type: "string", format: "date" },
+    ssn: { type: "string", pattern: "^9[0-9]{8}$", examples: ["987654321"] },
+    email: { type: "string", format: "email" },
+    exposed: { type: "boolean" },
+    terms: { const: true },
+    country: { enum: ["DE", "FR"] },
+    income: { type: "number", minimum: 5_000, maximum: 6_000 },
+    note: { type: "string", minLength: 40 },
+  };
+  const provider = await formProvider({ type: "object", properties, required: Object.keys(properties) });
+  const { out } = await run(provider.url);
+  const fields = {
+    ...{ birthDate: "1990-01-01", ssn: "987654321", email: "test@example.com", exposed: true, terms: true },
+    ...{ country: "DE", income: 5_000, note: "Test".padEnd(40, "t") },
+  };
+  expect(JSON.parse(provider.submitted[0] ?? "")).toEqual({ fields });
+  expect(out).toContain(`ok    the form of KYC is taken: sent ${JSON.stringify(fields)}`);
+  expect(out).toContain("ok    the requirements are completed");
+});
+
+itBeside(
+  "a form without a value that its schema takes needs examples, and the test names the field",
+  async () => {
+    const form = {
+      type: "object",
+      properties: { ssn: { type: "string", pattern: "^X{3}$" } },
+      required: ["ssn"],
+    };
+    const { exit, out } = await run((await formProvider(form)).url);
+    expect(exit).toBe(1);
+    expect(out).toContain(
+      "FAIL  the form of KYC can be filled in: no value is known for ssn: give `examples` to the field",
+    );
+  },
+);
+
+itBeside("a form that cannot be drawn fails, by its field", async () => {
+  const form = { type: "object", properties: { home: { type: "object" } } };
+  const { exit, out } = await run((await formProvider(form)).url);
+  expect(exit).toBe(1);
+  expect(out).toMatch(
+    /FAIL {2}onboarding: no valid answer: .*\/requirements\/0\/form\/properties\/home must be one/,
+  );
+});
+
+itBeside("a form that is refused is said at once, with the provider's words", async () => {
+  const provider = await formProvider({ type: "object", properties: { name: { type: "string" } } });
+  provider.refusesForms = "The name is a test's.";
+  const { out } = await run(provider.url);
+  expect(out).toContain(
+    'FAIL  the form of KYC is taken: refused: INVALID_FIELDS, The name is a test\'s.; sent {"name":"Test Customer"}',
+  );
+});
+
+itBeside("a look-up that the ramp refuses is said, with its field", async () => {
+  const execution = { receipt: { amountReceived: "99.000000", occurredAt: "yesterday" } };
+  const provider = await ownCardProvider({ capabilities: SANDBOX, status: "PROCESSING" });
+  provider.answerLookUp = () =>
+    Promise.resolve(void Object.assign(provider, { execution, status: "SUCCESS" }));
+  const { out } = await run(provider.url);
+  expect(out).toMatch(
+    /FAIL {2}the payment is SUCCESS: PROCESSING; the last look-up: .*\/receipt\/occurredAt must/,
+  );
+});
+
+itBeside("an amount with too many decimals is said to have them", async () => {
+  const provider = await ownCardProvider({ capabilities: SANDBOX, destAmounts: { CARD: "99.0000001" } });
+  const { out } = await run(provider.url);
+  expect(out).toContain(
+    "FAIL  its amounts fit: destAmount 99.0000001 is not an amount of USDC_POLYGON: An amount in USDC_POLYGON has at most 6 decimals.",
+  );
+});
+
+itBeside("a pair is ordered above its minimum, so that a rounded price is not below it", async () => {
+  const [pair] = CARD_CAPABILITIES.pairs;
+  const capabilities = { ...SANDBOX, pairs: [{ ...pair, minSrcAmount: "500" }] } as typeof SANDBOX;
+  const provider = await ownCardProvider({ capabilities, status: "SUCCESS" });
+  await run(provider.url);
+  expect(provider.ordered[0]?.srcAmount).toBe("550.00");
 });
 
 itBeside("a run that ends early says what was not checked", async () => {
