@@ -33,6 +33,9 @@ const INSTALL = {
   orval: "npm install --prefix .data/clients @hey-api/openapi-ts@0.95.0 orval@7.13.2",
   "@opentelemetry/sdk-node":
     "npm install --prefix .data/tracing @opentelemetry/sdk-node@0.223.0 @opentelemetry/exporter-trace-otlp-http@0.223.1",
+  "odata-csdl": "npm install --prefix .data/odata odata-csdl@0.11.2 libxml2-wasm@0.7.2",
+  "@odata/client": "npm install --prefix .data/odata @odata/client@2.21.10 o.js@2.0.0",
+  odata: "pip install --target .data/odata/python python-odata==0.8.1",
   "@duckdb/node-api": "npm install --prefix .data/duckdb @duckdb/node-api@1.5.6-r.1",
   "libchdb.so": CLICKHOUSE_INSTALL,
   moto_server: "pip install 'moto[server,s3,iam]==5.2.5'",
@@ -55,6 +58,8 @@ const FOLDERS = [
     "tracing/node_modules",
     "stores/node_modules/.bin",
     "duckdb/node_modules",
+    "odata/node_modules",
+    "odata/python",
   ].map((path) => fileURLToPath(new URL(`../../.data/${path}`, import.meta.url))),
 ];
 

@@ -37,6 +37,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("packaging", "install"),
     ...within("end-to-end", "generated-clients", "typed-client"),
     ...within("ramp/api", "clients"),
+    ...within("server/odata", "clients"),
     ...within("starter", "clickhouse-copy", "copies"),
   ],
   "run the templates' pipelines and dashboards": [

@@ -132,4 +132,9 @@ function unitAnnotations(name: string, description: string): Annotations {
 }
 
 export const textOf = (description: string): Annotations =>
-  description.trim() === "" ? {} : { "Core.Description": description.trim() };
+  description.trim() === "" ? {} : { "Core.Description": printable(description.trim()) };
+
+/** Characters that XML 1.0 has not, also halves of others. */
+const NO_XML = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
+
+export const printable = (text: string): string => text.replace(NO_XML, "\uFFFD");

@@ -45,7 +45,8 @@ function propertyOf({ type, isNullable, annotations }: DescribedProperty): objec
     ...(isNullable && { $Nullable: true }),
     ...(maxLength !== undefined && { $MaxLength: maxLength }),
     ...(precision !== undefined && { $Precision: precision }),
-    ...(scale !== undefined && { $Scale: scale }),
+    // Without it any digits may follow the point.
+    ...(typeof scale === "number" && { $Scale: scale }),
     ...annotated(annotations),
   };
 }

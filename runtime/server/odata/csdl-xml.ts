@@ -1,4 +1,10 @@
-import { type Annotations, type AnnotationValue, SERVICE_ANNOTATIONS, VOCABULARIES } from "./annotations.js";
+import {
+  type Annotations,
+  type AnnotationValue,
+  SERVICE_ANNOTATIONS,
+  printable,
+  VOCABULARIES,
+} from "./annotations.js";
 import { isList } from "./csdl-json.js";
 import { CONTAINER, DATA, vocabularyAddress } from "./csdl-names.js";
 import { ROWS } from "./rows.js";
@@ -43,16 +49,13 @@ function element(name: string, attributes: Attributes, children: readonly string
     : `<${name}${written}>\n${children.join("\n")}\n</${name}>`;
 }
 
-/** Characters that XML 1.0 has not, also halves of others. */
-const NO_XML = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
-
 const ENTITIES: Readonly<Record<string, string>> = {
   ...{ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" },
   ...{ "\t": "&#9;", "\n": "&#10;", "\r": "&#13;" },
 };
 
 const escaped = (text: string): string =>
-  text.replace(NO_XML, "\uFFFD").replace(/[&<>"\t\n\r]/g, (character) => ENTITIES[character] ?? "");
+  printable(text).replace(/[&<>"\t\n\r]/g, (character) => ENTITIES[character] ?? "");
 
 function rowType({ name, keys, isOpen, properties, rowAnnotations }: DescribedSet): string {
   const open = isOpen ? "true" : undefined;
@@ -71,7 +74,8 @@ function propertyOf({ name, type, isNullable, annotations }: DescribedProperty):
   const attributes = {
     Name: name,
     Type: type.isCollection ? `Collection(${type.name})` : type.name,
-    Nullable: isNullable ? undefined : "false",
+    // Of a list it is said of what is in it, always.
+    Nullable: type.isCollection ? "true" : isNullable ? undefined : "false",
     MaxLength: maxLength?.toString(),
     Precision: precision?.toString(),
     Scale: scale?.toString(),

@@ -29,29 +29,23 @@ export function declaredType(text: string | null): EdmType | null {
 
 /** The type of a column as the database has it. */
 export function databaseType({ type, fields, decimal, isEnum, range }: ResultColumn): EdmType {
-  if (isEnum || range) return type.startsWith("_") ? listOf(TEXT) : TEXT;
-  if (fields) return UNTYPED;
-  if (decimal && type === "numeric") return decimalType(...decimal);
-  if (!type.startsWith("_")) return declaredType(type) ?? TEXT;
-  return listOf(declaredType(type.slice(1)) ?? TEXT);
+  if (fields || type.startsWith("_")) return UNTYPED;
+  if (isEnum || range) return TEXT;
+  return decimal && type === "numeric" ? decimalType(...decimal) : (declaredType(type) ?? TEXT);
 }
 
 const WRAPPERS: ReadonlySet<string> = new Set(["Nullable", "LowCardinality", "SimpleAggregateFunction"]);
-const LISTS: ReadonlySet<string> = new Set(["array", "list"]);
 const OBJECTS: ReadonlySet<string> = new Set([
   ...["json", "jsonb", "map", "tuple", "nested", "variant", "dynamic", "object", "struct", "qbit"],
   ...["ring", "linestring", "multilinestring", "polygon", "multipolygon", "geometry"],
 ]);
 
 function typeOf({ name, args, dimensions }: TypeText): EdmType | null {
-  if (dimensions > 0) {
-    const element =
-      dimensions > 1 ? UNTYPED : typeOf({ name, args, dimensions: 0, isAngled: false, isNull: false });
-    return element && listOf(element);
-  }
+  // PostgreSQL's lists may be null, OData's not.
+  if (dimensions > 0) return UNTYPED;
   if (WRAPPERS.has(name)) return declaredType(args.at(-1) ?? null);
   const lower = name.toLowerCase();
-  if (LISTS.has(lower)) {
+  if (name === "Array") {
     const element = declaredType(args[0] ?? null);
     return element && listOf(element);
   }
