@@ -114,16 +114,16 @@ describe("events in PostgreSQL", () => {
     });
     const seen: number[] = [];
     const reader = await tables(url);
-    let isRunning = true;
+    const writing = { isOver: false };
     const reading = (async () => {
-      for (let at = 0; isRunning || at < (await reader.last());) {
+      for (let at = 0; !writing.isOver || at < (await reader.last());) {
         const events = await reader.after(at, 7);
         seen.push(...events.map(({ sequence }) => sequence));
         at = events.at(-1)?.sequence ?? at;
       }
     })();
     await Promise.all(each);
-    isRunning = false;
+    writing.isOver = true;
     await reading;
     expect(seen).toEqual(seen.map((_, i) => i + 1));
     expect(await published(reader)).toHaveLength(seen.length);
