@@ -1,10 +1,8 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { hkdfSync } from "node:crypto";
+import { opened, sealed } from "@routewright/runtime/internal/webhooks/sealing.js";
 import type { RunStatement } from "../database/migrate.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import type { OperatorTransaction } from "../database/transaction.js";
-
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
 
 const KEY_ID_BYTES = 4;
 
@@ -65,40 +63,23 @@ export class Vault {
   }
 
   seal(purpose: Purpose, text: string): Buffer {
-    const iv = randomBytes(IV_BYTES);
-    const cipher = createCipheriv("aes-256-gcm", this.#current.key, iv).setAAD(Buffer.from(purpose));
-    const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
-    return Buffer.concat([this.#current.id, iv, cipher.getAuthTag(), sealed]);
+    return Buffer.concat([this.#current.id, sealed(this.#current.key, purpose, text)]);
   }
 
   /** Throws when the bytes were sealed with a key that is not here or for another purpose. */
-  open(purpose: Purpose, sealed: Buffer): string {
-    const text = this.#tryOpen(purpose, sealed);
+  open(purpose: Purpose, bytes: Buffer): string {
+    const text = this.#tryOpen(purpose, bytes);
     if (text === null) throw new Error(`No key opens the value sealed for ${purpose}.`);
     return text;
   }
 
-  opens(purpose: Purpose, sealed: Buffer): boolean {
-    return this.#tryOpen(purpose, sealed) !== null;
+  opens(purpose: Purpose, bytes: Buffer): boolean {
+    return this.#tryOpen(purpose, bytes) !== null;
   }
 
-  #tryOpen(purpose: Purpose, sealed: Buffer): string | null {
-    const named = this.#keys.find(({ id }) => id.equals(sealed.subarray(0, KEY_ID_BYTES)));
-    return named ? decrypted(named.key, purpose, sealed.subarray(KEY_ID_BYTES)) : null;
-  }
-}
-
-/** Null when the key or the purpose is another, or the bytes were changed. */
-function decrypted(key: Buffer, purpose: string, sealed: Buffer): string | null {
-  if (sealed.length < IV_BYTES + TAG_BYTES) return null;
-  const decipher = createDecipheriv("aes-256-gcm", key, sealed.subarray(0, IV_BYTES))
-    .setAAD(Buffer.from(purpose))
-    .setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-  const text = decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES), undefined, "utf8");
-  try {
-    return text + decipher.final("utf8");
-  } catch {
-    return null;
+  #tryOpen(purpose: Purpose, bytes: Buffer): string | null {
+    const named = this.#keys.find(({ id }) => id.equals(bytes.subarray(0, KEY_ID_BYTES)));
+    return named ? opened(named.key, purpose, bytes.subarray(KEY_ID_BYTES)) : null;
   }
 }
 
