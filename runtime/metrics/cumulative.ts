@@ -1,4 +1,4 @@
-import type { Leaf } from "../core/model/aggregate.js";
+import { compareGrains, type Grain, type Leaf } from "../core/model/aggregate.js";
 import {
   type GroupsBuild,
   isTimeOf,
@@ -27,10 +27,13 @@ export function cumulativeLeaf(build: GroupsBuild, use: LeafUse, offset: Offset 
   const { leaf } = use;
   const { dialect, grouping } = build;
   const filters = splitByTime(leaf, filtersOf(build, use));
+  const isOfEnds = offset === null && endsSuffice(build, leaf);
   const totals =
-    offset === null ? runningTotals(build, leaf, filters) : offsetTotals(build, leaf, filters, offset);
+    offset === null
+      ? runningTotals({ build, leaf, filters, isOfEnds })
+      : offsetTotals(build, leaf, filters, offset);
   const rows = filled(build, use, totals);
-  if (timeGroups(build, leaf)[0]?.grain === timeGrainOf(build, leaf)) return rows;
+  if (isOfEnds || timeGroups(build, leaf)[0]?.grain === timeGrainOf(build, leaf)) return rows;
   const end = leaf.cumulative?.periodAggregation ?? "last";
   const total: ColumnExpression = ({ value }) =>
     end === "average"
@@ -38,6 +41,17 @@ export function cumulativeLeaf(build: GroupsBuild, use: LeafUse, offset: Offset 
       : dialect.atEnd(end, value(VALUE), value(PERIOD));
   return aggregate(rows, grouping.groups.map(groupName), [VALUE, total]);
 }
+
+/** Whether what is wanted of each group is the value of its last period: rows that count for an earlier period of it count for that one too. */
+function endsSuffice(build: GroupsBuild, leaf: Leaf): boolean {
+  const { window, toGrain, periodAggregation } = leaf.cumulative ?? {};
+  if (periodAggregation !== "last" || window !== undefined || leaf.onSpine === true) return false;
+  return toGrain === undefined || timeGroups(build, leaf).some(({ grain }) => isWithin(grain, toGrain));
+}
+
+/** Whether a period of a grain is within one of another. */
+const isWithin = (grain: Grain, outer: Grain): boolean =>
+  compareGrains(grain, outer) <= 0 && (grain !== "week" || outer === "week");
 
 const AVERAGE: Leaf = { kind: "leaf", fact: "", filters: [], aggregation: "average" };
 
@@ -63,7 +77,7 @@ function offsetTotals(
     isTimeOf(leaf, group.name) ? { ...group, grain } : group,
   );
   const filters = { onTime: { filters: [], conditions: [] }, others };
-  const totals = runningTotals(withGroups(build, untimed), leaf, filters);
+  const totals = runningTotals({ build: withGroups(build, untimed), leaf, filters, isOfEnds: false });
   const periods = periodsOf(build, { leaf, grain, filters: onTime });
   return inOtherPeriods(build, periods, totals, { grain, offset, time: PERIOD });
 }

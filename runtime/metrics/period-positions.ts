@@ -1,12 +1,13 @@
 import type { Leaf } from "../core/model/aggregate.js";
 import { EMPTY, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
-import { type GroupsBuild, timeGrainOf } from "./groups-build.js";
+import { type GroupsBuild, timeGrainOf, timeGroups } from "./groups-build.js";
 import {
   aggregate,
   type ColumnExpression,
   compute,
   filter,
+  groupName,
   joinRows,
   kept,
   PERIOD,
@@ -25,30 +26,36 @@ export interface Totals {
   readonly build: GroupsBuild;
   readonly leaf: Leaf;
   readonly filters: TimeFilters;
+  /** Only the last period of each group. */
+  readonly isOfEnds: boolean;
 }
 
 /** The positions of the periods for which a row counts: the first, and the one at which it no longer does. */
 export const FIRST = "first position";
+export const END = "end position";
+/** The same, where the next row with the same groups ends it. */
 export const UNTIL = "until position";
 /** The position of a period. */
 export const POSITION = "position";
-/** The position at which a row ends by itself. */
-const END = "end position";
 
-/** Each row beside the positions of the periods for which it counts. The next row with the same values of `until` ends them. */
-export function placed(totals: Totals, rows: PlanStep, until: readonly string[] | null): PlanStep {
-  const { infix, functionName } = totals.build.dialect;
+/** Rows beside the positions of the periods for which they count, without those that count for none. */
+export function placed(totals: Totals, rows: PlanStep): PlanStep {
+  const { infix } = totals.build.dialect;
   const joined = joinRows(rows, bounds(totals), (row, bound) =>
     infix(row.value(TIME), "=", bound.value(TIME)),
   );
-  if (until === null) return windows(joined, [UNTIL, ({ value }) => value(END)]);
-  const ends: ColumnExpression = ({ value }) => {
-    const over = sql`${partitionBy(until.map(value))}ORDER BY ${value(TIME)} ${NEXT_ROW}`;
+  return filter(joined, ({ value }) => infix(value(END), ">", value(FIRST)));
+}
+
+/** The position at which a row ends, where the next one with the same values of `columns` goes on. */
+export function untilNext({ build }: Totals, columns: readonly string[]): ColumnExpression {
+  const { infix, functionName } = build.dialect;
+  return ({ value }) => {
+    const over = sql`${partitionBy(columns.map(value))}ORDER BY ${value(FIRST)}, ${value(END)} ${NEXT_ROW}`;
     const following = sql`${functionName("max")}(${value(FIRST)}) OVER (${over})`;
     // Of no row ClickHouse has the maximum 0.
     return sql`CASE WHEN ${infix(following, ">", sql`0`)} THEN least(${value(END)}, ${following}) ELSE ${value(END)} END`;
   };
-  return windows(joined, [UNTIL, ends]);
 }
 
 export const NEXT_ROW: Part = sql`ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING`;
@@ -91,8 +98,14 @@ function bounds(totals: Totals): PlanStep {
   return compute(ofRows, ...kept([TIME, FIRST, END]));
 }
 
-function periodsFor({ build, leaf, filters }: Totals): PlanStep {
-  return periodsOf(build, { leaf, grain: timeGrainOf(build, leaf), filters: filters.onTime });
+const LAST = "last period";
+
+function periodsFor({ build, leaf, filters, isOfEnds }: Totals): PlanStep {
+  const periods = periodsOf(build, { leaf, grain: timeGrainOf(build, leaf), filters: filters.onTime });
+  if (!isOfEnds) return periods;
+  const groups = timeGroups(build, leaf).map(groupName);
+  const last: ColumnExpression = ({ value }) => sql`${build.dialect.functionName("max")}(${value(PERIOD)})`;
+  return compute(aggregate(periods, groups, [LAST, last]), [PERIOD, LAST], ...kept(groups));
 }
 
 /** The periods of the spine with their positions from 1 on. */
@@ -106,15 +119,15 @@ export function positions(totals: Totals): PlanStep {
 
 const COUNTED = "counted position";
 
-/** Rows with each period for which they count, from the position in the column `from` on. */
-export function met(totals: Totals, rows: PlanStep, from = FIRST): PlanStep {
+/** Rows with each period for which they count, from one position on, below another. */
+export function met(totals: Totals, rows: PlanStep, from = FIRST, below = UNTIL): PlanStep {
   const { infix } = totals.build.dialect;
   const each: PlanStep = {
     kind: "repeat",
     rows,
     number: COUNTED,
     from: ({ value }) => value(from),
-    below: ({ value }) => value(UNTIL),
+    below: ({ value }) => value(below),
   };
   return joinRows(each, positions(totals), (row, period) =>
     infix(row.value(COUNTED), "=", period.value(POSITION)),

@@ -1,7 +1,6 @@
-import type { Leaf } from "../core/model/aggregate.js";
 import { EMPTY, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
-import { type GroupsBuild, otherGroups, timeGrainOf, valueColumn } from "./groups-build.js";
+import { otherGroups, timeGrainOf, valueColumn } from "./groups-build.js";
 import { partitionBy, totalOf } from "./leaves.js";
 import {
   aggregate,
@@ -18,9 +17,18 @@ import {
   VALUE,
   windows,
 } from "./plan.js";
-import { FIRST, met, NEXT_ROW, placed, POSITION, positions, type Totals, UNTIL } from "./period-positions.js";
-import type { TimeFilters } from "./row-filters.js";
-import { offsetPeriod } from "./spine-joins.js";
+import {
+  END,
+  FIRST,
+  met,
+  NEXT_ROW,
+  placed,
+  POSITION,
+  positions,
+  type Totals,
+  UNTIL,
+  untilNext,
+} from "./period-positions.js";
 import { timedRows } from "./time-spine.js";
 
 /**
@@ -28,36 +36,48 @@ import { timedRows } from "./time-spine.js";
  * knows those that it counts for. A join by a range instead compares every period with every row: with ten years of days, 1,000 groups
  * and a million rows most requests took longer than 20 s on both engines.
  */
-export function runningTotals(build: GroupsBuild, leaf: Leaf, filters: TimeFilters): PlanStep {
-  const totals: Totals = { build, leaf, filters };
+export function runningTotals(totals: Totals): PlanStep {
+  const { build, leaf, filters } = totals;
   const rows = timedRows(build, leaf, build.grouping.groups, filters.others);
   if (leaf.aggregation === "count_distinct") return ofDistinct(totals, rows);
   const { window } = leaf.cumulative ?? {};
   const frame = frameOf(totals);
-  const added = accumulated(totals, rows);
-  if (added === null || (window !== undefined && frame === null)) return ofRows(totals, rows);
-  return frame === null ? ofSteps(totals, added) : ofFrames(totals, added, frame);
+  const running = runningOf(totals);
+  if (running === null || (window !== undefined && frame === null)) return ofRows(totals, rows);
+  return frame === null ? ofSteps(totals, rows, running) : ofFrames(totals, rows, running, frame);
 }
 
-/** What is accumulated: totals by time and group, or rows; and how over a frame. */
-interface Accumulated {
-  readonly rows: PlanStep;
-  readonly running: (value: Part, over: Part) => Part;
+/** An aggregation over a frame: of totals, or of the rows themselves. */
+interface Running {
+  readonly isOfTotals: boolean;
+  readonly over: (value: Part, over: Part) => Part;
 }
 
-/** Null: the aggregation needs the rows themselves. */
-function accumulated(totals: Totals, rows: PlanStep): Accumulated | null {
-  const { build, leaf } = totals;
+/** Null: the aggregation has none. */
+function runningOf({ build, leaf }: Totals): Running | null {
   const { dialect } = build;
   const column = valueColumn(build, leaf);
   if (leaf.aggregation === "average")
-    return { rows, running: (value, over) => sql`${dialect.aggregate(leaf, value, column, null)}${over}` };
+    return {
+      isOfTotals: false,
+      over: (value, over) => sql`${dialect.aggregate(leaf, value, column, null)}${over}`,
+    };
   if (dialect.ofTotals(leaf, EMPTY, column, EMPTY) === null) return null;
-  const groups = [TIME, ...ownGroups(totals)];
-  return {
-    rows: aggregate(rows, groups, [VALUE, totalOf(build, leaf)]),
-    running: (value, over) => dialect.ofTotals(leaf, value, column, over) ?? EMPTY,
-  };
+  return { isOfTotals: true, over: (value, over) => dialect.ofTotals(leaf, value, column, over) ?? EMPTY };
+}
+
+const COUNTED = "counted value";
+
+/** What is accumulated for each combination of some columns: one total, or the value of each row. */
+function accumulated(
+  { build, leaf }: Totals,
+  rows: PlanStep,
+  columns: readonly string[],
+  running: Running,
+): PlanStep {
+  return running.isOfTotals
+    ? aggregate(rows, columns, [COUNTED, totalOf(build, leaf)])
+    : compute(rows, ...kept(columns), [COUNTED, VALUE]);
 }
 
 /** Order and frame of a window by a time; null of a leaf without one, and where the engine has none. */
@@ -72,7 +92,7 @@ function frameOf({ build, leaf }: Totals): ((time: Part) => Part) | null {
 function ofRows(totals: Totals, rows: PlanStep): PlanStep {
   const { build, leaf } = totals;
   const keys = [PERIOD, ...build.grouping.groups.map(groupName)];
-  return aggregate(met(totals, placed(totals, rows, null)), keys, [VALUE, totalOf(build, leaf)]);
+  return aggregate(met(totals, placed(totals, rows), FIRST, END), keys, [VALUE, totalOf(build, leaf)]);
 }
 
 /** Groups that rows have, and periods have not. */
@@ -88,9 +108,10 @@ const COUNT = "count of rows";
 function ofDistinct(totals: Totals, rows: PlanStep): PlanStep {
   const { asCount, infix, functionName } = totals.build.dialect;
   const own = ownGroups(totals);
+  const once = aggregate(placed(totals, rows), [FIRST, END, ...own, VALUE]);
   const ends: PlanStep = {
     kind: "repeat",
-    rows: placed(totals, aggregate(rows, [TIME, ...own, VALUE]), [...own, VALUE]),
+    rows: windows(once, [UNTIL, untilNext(totals, [...own, VALUE])]),
     number: IS_END,
     from: () => sql`0`,
     below: () => sql`2`,
@@ -128,42 +149,39 @@ function ofDistinct(totals: Totals, rows: PlanStep): PlanStep {
 }
 
 /** Nothing leaves the totals within a partition: the value of a row is that of the periods until the next. */
-function ofSteps(totals: Totals, { rows, running }: Accumulated): PlanStep {
-  const { build, leaf } = totals;
-  const { toGrain } = leaf.cumulative ?? {};
-  const grain = timeGrainOf(build, leaf);
+function ofSteps(totals: Totals, rows: PlanStep, running: Running): PlanStep {
   const own = ownGroups(totals);
-  const total: ColumnExpression = ({ value }) => {
-    const time = value(TIME);
-    const start = toGrain === undefined ? [] : [offsetPeriod(build, time, grain, { toGrain })];
-    const partition = partitionBy([...own.map(value), ...start]);
-    return running(value(VALUE), sql` OVER (${partition}ORDER BY ${time})`);
-  };
-  return met(totals, windows(placed(totals, rows, own), [VALUE, total]));
+  const steps = accumulated(totals, placed(totals, rows), [FIRST, END, ...own], running);
+  // Rows of one longer period end at the same position.
+  const partition = totals.leaf.cumulative?.toGrain === undefined ? own : [...own, END];
+  const total: ColumnExpression = ({ value }) =>
+    running.over(value(COUNTED), sql` OVER (${partitionBy(partition.map(value))}ORDER BY ${value(FIRST)})`);
+  return met(totals, windows(steps, [UNTIL, untilNext(totals, own)], [VALUE, total]));
 }
 
 const NUMBER = "number";
 const MOMENT = "moment";
-const COUNTED = "counted value";
+const AT_MOMENT = "value at the moment";
 
 /** A frame over the rows, and over the periods that have one of them to count. */
-function ofFrames(totals: Totals, { rows, running }: Accumulated, frame: (time: Part) => Part): PlanStep {
+function ofFrames(totals: Totals, rows: PlanStep, running: Running, frame: (time: Part) => Part): PlanStep {
   const { infix } = totals.build.dialect;
   const own = ownGroups(totals);
+  const counted = accumulated(totals, placed(totals, rows), [TIME, FIRST, END, ...own], running);
   const each: PlanStep = {
     kind: "repeat",
-    rows: placed(totals, rows, own),
+    rows: windows(counted, [UNTIL, untilNext(totals, own)]),
     number: NUMBER,
     // The position before its first is the row itself.
     from: ({ value }) => infix(value(FIRST), "-", sql`1`),
-    below: ({ value }) => sql`greatest(${value(FIRST)}, ${value(UNTIL)})`,
+    below: ({ value }) => value(UNTIL),
   };
   const ofPeriod = ({ value }: ReadColumns, then: Part, otherwise: Part): Part =>
     sql`CASE WHEN ${infix(value(NUMBER), ">=", value(FIRST))} THEN ${then} ELSE ${otherwise} END`;
   const moments = compute(
     each,
     ...kept([TIME, ...own]),
-    [COUNTED, (read) => ofPeriod(read, sql`NULL`, read.value(VALUE))],
+    [AT_MOMENT, (read) => ofPeriod(read, sql`NULL`, read.value(COUNTED))],
     [AT, (read) => ofPeriod(read, read.value(NUMBER), sql`0`)],
   );
   const joined = joinRows(
@@ -176,10 +194,10 @@ function ofFrames(totals: Totals, { rows, running }: Accumulated, frame: (time: 
   const isPeriod: ColumnExpression = ({ value }) => infix(value(AT), ">", sql`0`);
   const moment: ColumnExpression = (read) =>
     sql`CASE WHEN ${isPeriod(read)} THEN ${read.value(PERIOD)} ELSE ${read.value(TIME)} END`;
-  const framed = windows(compute(joined, ...kept([AT, COUNTED, ...groups]), [MOMENT, moment]), [
+  const framed = windows(compute(joined, ...kept([AT, AT_MOMENT, ...groups]), [MOMENT, moment]), [
     VALUE,
     ({ value }) =>
-      running(value(COUNTED), sql` OVER (${partitionBy(own.map(value))}${frame(value(MOMENT))})`),
+      running.over(value(AT_MOMENT), sql` OVER (${partitionBy(own.map(value))}${frame(value(MOMENT))})`),
   ]);
   return compute(filter(framed, isPeriod), [PERIOD, MOMENT], ...kept([...groups, VALUE]));
 }
