@@ -1,5 +1,5 @@
 import type { ProjectTransaction } from "../database/transaction.js";
-import Big from "big.js";
+import { Amount, type AmountText } from "./amount.js";
 import { failed, type Outcome, succeeded } from "@routewright/runtime/internal/core/model/outcome.js";
 
 interface Blockchain {
@@ -66,16 +66,13 @@ export async function readCurrencies(tx: Pick<ProjectTransaction, "rows">): Prom
 /** Whole digits that an amount may have: more than any money supply in any unit. */
 const MAX_WHOLE_DIGITS = 30;
 
-/** A positive amount of a currency as text with exactly the currency's decimals, such as `100.00`. */
-type Amount = string;
-
-/** Reads a decimal text, whose pattern is checked before, as an amount of the currency. */
-export function readAmount(text: string, { code, decimals }: CheckedCurrency): Outcome<Amount> {
+/** Reads a decimal text, whose pattern is checked before, as a positive amount with exactly the currency's decimals, such as `100.00`. */
+export function readAmount(text: string, { code, decimals }: CheckedCurrency): Outcome<AmountText> {
   const [whole = "", fraction = ""] = text.split(".");
   if (fraction.length > decimals)
     return failed(`An amount in ${code} has at most ${String(decimals)} decimals.`);
   if (whole.replace(/^0+/, "").length > MAX_WHOLE_DIGITS) return failed("The amount is too large.");
-  const amount = new Big(text);
-  if (amount.eq(0)) return failed("The amount must be more than zero.");
-  return succeeded(amount.toFixed(decimals));
+  const amount = Amount.of(text);
+  if (amount.isZero()) return failed("The amount must be more than zero.");
+  return succeeded(amount.text(decimals));
 }

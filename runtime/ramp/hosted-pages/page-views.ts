@@ -256,7 +256,7 @@ function movement({ intent, currencies }: PageContext, deadline: string | null =
       </dd>
     </div>
     ${feeLine(intent, currencies)}
-    ${refundLines(intent, (sum) => `${formatAmount(sum.toFixed(src.decimals))} ${named(src)}`)}
+    ${refundLines(intent, (sum) => `${formatAmount(sum.text(src.decimals))} ${named(src)}`)}
     ${
       target === null
         ? null

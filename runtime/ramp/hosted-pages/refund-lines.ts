@@ -1,13 +1,13 @@
-import Big from "big.js";
+import { Amount } from "../accounts/amount.js";
 import type { Intent } from "../intents/intent.js";
 import { type IntentRefund, isOpenRefund, refundAmount } from "../intents/refund.js";
 import { type Html, html } from "./layout.js";
 
 /** What has gone back to the customer, and what is on its way. */
-export function refundLines({ refunds }: Intent, show: (sum: Big) => string): Html {
+export function refundLines({ refunds }: Intent, show: (sum: Amount) => string): Html {
   const line = (title: string, which: readonly IntentRefund[]): Html | null => {
     if (which.length === 0) return null;
-    const sum = which.reduce((total, refund) => total.plus(refundAmount(refund)), new Big(0));
+    const sum = Amount.sum(which.map(refundAmount));
     return html`<div>
       <dt>${title}</dt>
       <dd>${show(sum)}</dd>

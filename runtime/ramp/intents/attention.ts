@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount } from "../accounts/amount.js";
 import type { Backlog } from "../core/ramp-metrics.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import type { OperatorTransaction } from "../database/transaction.js";
@@ -43,8 +43,8 @@ function wrongRefunds({ refunds, readAt }: Intent): string | null {
     const { id, amount, status, origin } = refund;
     if (isOverdue(refund, readAt))
       return [`${id} of ${amount} is PENDING after ${String(REFUND_LISTED_DAYS)} days`];
-    const isOther = origin === "REQUEST" && status === "SUCCEEDED" && !refundAmount(refund).eq(amount);
-    return isOther ? [`${id} of ${amount} is listed as ${refundAmount(refund).toFixed()}`] : [];
+    const isOther = origin === "REQUEST" && status === "SUCCEEDED" && !refundAmount(refund).equals(amount);
+    return isOther ? [`${id} of ${amount} is listed as ${refundAmount(refund).text()}`] : [];
   });
   return wrong.length === 0 ? null : wrong.join("; ");
 }
@@ -67,7 +67,7 @@ export function suspended({ balances }: Pick<Intent, "balances">): Attention {
     SUSPENSE_REASONS.flatMap((reason) => {
       const open = balances.filter((balance) => balance.account === "suspense" && balance.reason === reason);
       const amounts = open.map(
-        ({ about, amount, currency }) => `${about} ${new Big(amount).abs().toFixed()} ${currency}`,
+        ({ about, amount, currency }) => `${about} ${Amount.of(amount).abs().text()} ${currency}`,
       );
       return amounts.length === 0 ? [] : [[reason, amounts.sort().join(", ")]];
     }),
@@ -90,7 +90,7 @@ function contradiction(intent: Intent, reported: CheckedExecution): string | nul
   if (recorded === undefined || recorded === "PENDING" || recorded === "IN_PROGRESS") return null;
   const isOpen = status === "AWAITING_FUNDS" || status === "PROCESSING";
   const wasPaid = recorded === "SUCCESS" || recorded === "REFUNDED";
-  const isPosted = !total(balances, { account: "provider", about: "payment" }).eq(0);
+  const isPosted = !total(balances, { account: "provider", about: "payment" }).isZero();
   const isDenied = wasPaid && !isPosted && (status === "FAILED" || status === "CANCELLED");
   if (isOpen) return REPORTED_OPEN;
   // A late payment is in suspense until it is resolved.

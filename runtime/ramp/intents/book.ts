@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount } from "../accounts/amount.js";
 import type { ProjectTransaction } from "../database/transaction.js";
 import { type CheckedExecution, destAmountOf } from "../providers/check-reply.js";
 import type { Price } from "../providers/quotes.js";
@@ -14,7 +14,7 @@ import {
   type PostingKind,
   total,
 } from "./journal.js";
-import { chargebackOf, isOpen, REFUND, type Reported, reportedLines, sumOf } from "./reported-lines.js";
+import { chargebackOf, isOpen, REFUND, type Reported, reportedLines } from "./reported-lines.js";
 import { isOpenRefund, refundAmount } from "./refund.js";
 
 /** What the ramp posts about an intent (runtime/ramp/docs/finance.md, The journal). Each function returns the intent with its new balances. */
@@ -23,10 +23,10 @@ import { isOpenRefund, refundAmount } from "./refund.js";
 export function bookOrder(tx: ProjectTransaction, intent: Intent, price: Price): Intent {
   const { src, dest, srcAmount } = intent;
   const postings = [
-    ...posting("customer", src.currencyCode, new Big(srcAmount)),
-    ...posting("exchange", src.currencyCode, new Big(srcAmount).neg()),
-    ...posting("customer", dest.currencyCode, new Big(price.destAmount).neg()),
-    ...posting("exchange", dest.currencyCode, new Big(price.destAmount)),
+    ...posting("customer", src.currencyCode, Amount.of(srcAmount)),
+    ...posting("exchange", src.currencyCode, Amount.of(srcAmount).negated()),
+    ...posting("customer", dest.currencyCode, Amount.of(price.destAmount).negated()),
+    ...posting("exchange", dest.currencyCode, Amount.of(price.destAmount)),
   ];
   return booked(tx, intent, { kind: "order", about: "order", postings });
 }
@@ -34,9 +34,9 @@ export function bookOrder(tx: ProjectTransaction, intent: Intent, price: Price):
 /** Another price of the order: what the customer is owed more, or less, than by the one before. */
 export function bookPrice(tx: ProjectTransaction, intent: Intent, before: Price | null): Intent {
   const { dest, price } = intent;
-  const difference = new Big(price?.destAmount ?? 0).minus(before?.destAmount ?? 0);
+  const difference = Amount.of(price?.destAmount ?? "0").minus(before?.destAmount ?? "0");
   const postings = [
-    ...posting("customer", dest.currencyCode, difference.neg()),
+    ...posting("customer", dest.currencyCode, difference.negated()),
     ...posting("exchange", dest.currencyCode, difference),
   ];
   return booked(tx, intent, { kind: "order", about: "order", postings });
@@ -46,7 +46,7 @@ export function bookPrice(tx: ProjectTransaction, intent: Intent, before: Price 
 export function bookVoid(tx: ProjectTransaction, intent: Intent): Intent {
   const order = intent.balances.filter(({ about }) => about === "order");
   const postings = order.flatMap(({ account, currency, amount }) =>
-    posting(account, currency, new Big(amount).neg()),
+    posting(account, currency, Amount.of(amount).negated()),
   );
   return booked(tx, intent, { kind: "void", about: "order", postings });
 }
@@ -64,7 +64,7 @@ export function bookReport(tx: ProjectTransaction, intent: Intent, reported: Che
 
 /** Whether the provider has said what the destination received. */
 export function isDelivered({ balances }: Intent): boolean {
-  return !total(balances, { account: "provider", about: "delivery" }).eq(0);
+  return !total(balances, { account: "provider", about: "delivery" }).isZero();
 }
 
 function bookDifference(tx: ProjectTransaction, intent: Intent, reported: Reported): Intent {
@@ -73,18 +73,18 @@ function bookDifference(tx: ProjectTransaction, intent: Intent, reported: Report
   const difference = held.minus(posted);
   // An amount can be put right by another one: a delivery by the payment that it was for.
   const isPutRight = reason === null && suspendedAbout(intent, reported).some(isMismatch);
-  if (difference.eq(0) && !isPutRight) return intent;
+  if (difference.isZero() && !isPutRight) return intent;
   const other =
     reason === null
       ? acceptance(intent, reported, difference)
-      : posting("suspense", currency, difference.neg(), reason);
+      : posting("suspense", currency, difference.negated(), reason);
   const postings = [...posting("provider", currency, difference), ...other];
   return booked(tx, intent, { kind: kindOf(reported, posted), about, providerDate, postings });
 }
 
-function kindOf({ kind, held, about }: Reported, posted: Big): PostingKind {
-  if (posted.eq(0)) return kind;
-  return about.startsWith(REFUND) && held.gt(posted) ? "refund_reversal" : "correction";
+function kindOf({ kind, held, about }: Reported, posted: Amount): PostingKind {
+  if (posted.isZero()) return kind;
+  return about.startsWith(REFUND) && held.isMore(posted) ? "refund_reversal" : "correction";
 }
 
 function suspendedAbout({ balances }: Intent, { about, currency }: Reported): Balances {
@@ -98,14 +98,14 @@ function isMismatch({ reason }: Posting): boolean {
 }
 
 /** The other side of an amount that is as it should be: what was in suspense about it is settled too. */
-function acceptance(intent: Intent, reported: Reported, difference: Big): readonly Posting[] {
+function acceptance(intent: Intent, reported: Reported, difference: Amount): readonly Posting[] {
   const { about, currency } = reported;
   const suspended = suspendedAbout(intent, reported);
-  const released = sumOf(suspended.map(({ amount }) => new Big(amount)));
-  const side = difference.neg().plus(released);
+  const released = Amount.sum(suspended.map(({ amount }) => amount));
+  const side = difference.negated().plus(released);
   return [
     ...suspended.flatMap(({ amount, reason }) =>
-      posting("suspense", currency, new Big(amount).neg(), reason),
+      posting("suspense", currency, Amount.of(amount).negated(), reason),
     ),
     ...posting(counterAccount(intent, about), currency, side),
     ...(isOpen(intent) && (about === "delivery" || about === "payment")
@@ -115,9 +115,9 @@ function acceptance(intent: Intent, reported: Reported, difference: Big): readon
 }
 
 /** A payment within the tolerance settles the whole order, and so does a delivery the price. */
-function slippage({ balances }: Intent, currency: string, moved: Big): readonly Posting[] {
+function slippage({ balances }: Intent, currency: string, moved: Amount): readonly Posting[] {
   const owed = total(balances, { account: "customer", currency }).plus(moved);
-  return [...posting("customer", currency, owed.neg()), ...posting("exchange", currency, owed)];
+  return [...posting("customer", currency, owed.negated()), ...posting("exchange", currency, owed)];
 }
 
 /** Where the other side of an amount goes. Without an open order what comes in is the customer's, until it is returned. */
@@ -136,8 +136,8 @@ export function bookResolution(tx: ProjectTransaction, intent: Intent, as: "comp
   const suspended = voided.balances.filter(({ account }) => account === "suspense");
   const accepted = suspended.reduce((current, { about, currency, amount, reason }) => {
     const postings = [
-      ...posting("suspense", currency, new Big(amount).neg(), reason),
-      ...posting(counterAccount(current, about), currency, new Big(amount)),
+      ...posting("suspense", currency, Amount.of(amount).negated(), reason),
+      ...posting(counterAccount(current, about), currency, Amount.of(amount)),
     ];
     return booked(tx, current, { kind: "resolution", about, postings });
   }, voided);
@@ -149,27 +149,30 @@ function asPaid(tx: ProjectTransaction, intent: Intent): Intent {
   const { balances, src, dest, price, transaction } = intent;
   const sent = total(balances, { account: "provider", about: "payment" });
   const unpaid = total(balances, { account: "customer", currency: src.currencyCode });
-  if (!isOpen(intent) || sent.eq(0) || unpaid.eq(0) || price === null) return intent;
+  if (!isOpen(intent) || sent.isZero() || unpaid.isZero() || price === null) return intent;
   const { fees = price.fees } = transaction?.receipt ?? {};
-  const owed = destAmountOf(sent.toFixed(), { ...price, fees }, src.currencyCode);
+  const owed = destAmountOf(sent.text(), { ...price, fees }, src.currencyCode);
   const { amountReceived = price.destAmount } = transaction?.receipt ?? {};
   const decimals = amountReceived.split(".")[1]?.length ?? 0;
-  const unowed = new Big(price.destAmount).minus(owed.round(decimals, Big.roundDown));
+  const unowed = Amount.of(price.destAmount).minus(owed.roundedDown(decimals));
   const postings = [
-    ...posting("customer", src.currencyCode, unpaid.neg()),
+    ...posting("customer", src.currencyCode, unpaid.negated()),
     ...posting("exchange", src.currencyCode, unpaid),
     ...posting("customer", dest.currencyCode, unowed),
-    ...posting("exchange", dest.currencyCode, unowed.neg()),
+    ...posting("exchange", dest.currencyCode, unowed.negated()),
   ];
   return booked(tx, intent, { kind: "void", about: "order", postings });
 }
 
 function writtenOff(tx: ProjectTransaction, intent: Intent): Intent {
-  if (total(intent.balances, { account: "provider", about: "payment" }).eq(0)) return intent;
+  if (total(intent.balances, { account: "provider", about: "payment" }).isZero()) return intent;
   const { src, dest } = intent;
   return [src.currencyCode, dest.currencyCode].reduce((current, currency) => {
     const owed = total(current.balances, { account: "customer", currency });
-    const postings = [...posting("customer", currency, owed.neg()), ...posting("write_off", currency, owed)];
+    const postings = [
+      ...posting("customer", currency, owed.negated()),
+      ...posting("write_off", currency, owed),
+    ];
     return booked(tx, current, { kind: "resolution", about: "order", postings });
   }, intent);
 }
@@ -181,12 +184,12 @@ export function isSentUnknown({ balances, transaction }: Intent): boolean {
 }
 
 /** What is left of the payment to refund: what neither went back nor is on its way. */
-export function leftToRefund({ balances, refunds }: Intent): Big {
+export function leftToRefund({ balances, refunds }: Intent): Amount {
   const held = total(balances, { account: "provider", about: "payment" });
   const gone = total(balances, { account: "provider", aboutStartsWith: REFUND }).plus(
     total(balances, { account: "provider", about: "chargeback" }),
   );
-  return held.plus(gone).minus(sumOf(refunds.filter(isOpenRefund).map(refundAmount)));
+  return held.plus(gone).minus(Amount.sum(refunds.filter(isOpenRefund).map(refundAmount)));
 }
 
 function booked(tx: ProjectTransaction, intent: Intent, entry: Entry): Intent {

@@ -1,3 +1,4 @@
+import type { AmountText } from "../accounts/amount.js";
 import {
   type AccountSide,
   intentDetailsSchema,
@@ -36,7 +37,7 @@ export interface AccountSides {
 interface IntentRequest extends AccountSides {
   readonly projectId: ProjectId;
   readonly customerId: string;
-  readonly srcAmount: string;
+  readonly srcAmount: AmountText;
   readonly providerId?: string | null;
   /** The quote whose price the payment has. */
   readonly quoteId?: string | null;
@@ -132,7 +133,7 @@ function providerOf({ connection, rail, price }: Pick<Chosen, "connection" | "ra
 }
 
 /** Rail and country are those of the bank account. */
-function readPath(pair: CurrencyPair, body: AccountSides, srcAmount: string): PricedPath | RampError {
+function readPath(pair: CurrencyPair, body: AccountSides, srcAmount: AmountText): PricedPath | RampError {
   const bank = readBank(pair, body);
   return isRampError(bank) ? bank : { ...pair, srcAmount, destAmount: null, ...bank };
 }

@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount, type AmountText } from "../accounts/amount.js";
 import { readAmount, readCurrencies } from "../accounts/currency.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
 import { refundIdOf } from "../database/id.js";
@@ -66,7 +66,7 @@ function decidedRefunds(
 function stillReported({ transaction, balances }: Intent): Attention {
   const isOpen = transaction?.status === "PENDING" || transaction?.status === "IN_PROGRESS";
   if (isOpen) return { CONTRADICTION: REPORTED_OPEN };
-  return total(balances, { account: "provider", about: "payment" }).eq(0)
+  return total(balances, { account: "provider", about: "payment" }).isZero()
     ? {}
     : { CONTRADICTION: REPORTED_PAID };
 }
@@ -98,7 +98,7 @@ function endedWithoutPayment(tx: ProjectTransaction, intent: Intent, note: strin
 
 export interface RefundWish {
   /** Null: what is left of the payment. */
-  readonly amount: string | null;
+  readonly amount: AmountText | null;
   /** Names the refund: a repeated wish with the same reason is the same refund. */
   readonly reason: string;
 }
@@ -167,7 +167,7 @@ export async function decideRefundCancel(
 }
 
 function isSameAmount({ amount }: RefundWish, known: IntentRefund): boolean {
-  return amount === null || (DECIMAL.test(amount) && new Big(amount).eq(known.amount));
+  return amount === null || (DECIMAL.test(amount) && Amount.of(amount).equals(known.amount));
 }
 
 const NOTHING_LEFT = "Nothing is left to refund.";
@@ -189,13 +189,13 @@ async function refundableAmount(
       `${intent.provider} does not say what the source sent. Refund once its receipt does, or once you have resolved the intent.`,
     );
   const left = leftToRefund(intent);
-  if (left.lte(0)) return refused(NOTHING_LEFT);
+  if (!left.isPositive()) return refused(NOTHING_LEFT);
   const currency = (await readCurrencies(tx)).get(intent.src.currencyCode);
   if (wanted !== null && !DECIMAL.test(wanted)) return invalid(`${wanted} is not an amount such as 10.00.`);
-  const read = readAmount(wanted ?? left.toFixed(), currency);
+  const read = readAmount(wanted ?? left.text(), currency);
   if (!read.ok) return invalid(read.problems.join(" "));
-  return left.lt(read.value)
-    ? refused(`Only ${left.toFixed(currency.decimals)} ${currency.code} are left to refund.`)
+  return left.isLess(read.value)
+    ? refused(`Only ${left.text(currency.decimals)} ${currency.code} are left to refund.`)
     : read.value;
 }
 

@@ -1,3 +1,4 @@
+import type { AmountText, PercentText } from "../accounts/amount.js";
 import { type Balances, SUSPENSE_REASONS } from "./journal.js";
 import type { JsonText } from "../core/exact-json.js";
 import type { AccountSide } from "../accounts/account-details.js";
@@ -89,14 +90,14 @@ export interface Intent {
   readonly status: IntentStatus;
   readonly src: AccountSide;
   readonly dest: AccountSide;
-  readonly srcAmount: string;
+  readonly srcAmount: AmountText;
   readonly rail: Rail;
   /** What the payment is worth by a quote. Null: not known yet, and nothing is ordered. */
   readonly price: Price | null;
   /** What the destination receives by the price that the customer accepted, once another price has replaced it; null before. */
-  readonly acceptedAmount: string | null;
+  readonly acceptedAmount: AmountText | null;
   /** How much less than that a renewed price may give, in percent; null: nothing. */
-  readonly maxSlippage: string | null;
+  readonly maxSlippage: PercentText | null;
   /** The price that waits to be accepted; null: none does. */
   readonly newPrice: NewPrice | null;
   readonly autoExecute: boolean;

@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount, type AmountText } from "../accounts/amount.js";
 import { newId } from "../database/id.js";
 import type { ProjectTransaction } from "../database/transaction.js";
 
@@ -56,7 +56,7 @@ export interface Posting {
   readonly account: Account;
   readonly currency: string;
   /** A decimal text, never zero. */
-  readonly amount: string;
+  readonly amount: AmountText;
   /** Of `suspense` only. */
   readonly reason: SuspenseReason | null;
 }
@@ -81,7 +81,7 @@ export interface Entry {
 export function total(
   balances: Balances,
   matches: Partial<Balance> & { readonly aboutStartsWith?: string },
-): Big {
+): Amount {
   const { aboutStartsWith = "", ...exact } = matches;
   return balances
     .filter(
@@ -89,17 +89,17 @@ export function total(
         balance.about.startsWith(aboutStartsWith) &&
         (Object.keys(exact) as (keyof Balance)[]).every((key) => balance[key] === exact[key]),
     )
-    .reduce((sum, { amount }) => sum.plus(amount), new Big(0));
+    .reduce((sum, { amount }) => sum.plus(amount), Amount.ZERO);
 }
 
 /** A posting; none for a zero. */
 export function posting(
   account: Account,
   currency: string,
-  amount: Big,
+  amount: Amount,
   reason: SuspenseReason | null = null,
 ): readonly Posting[] {
-  return amount.eq(0) ? [] : [{ account, currency, amount: amount.toFixed(), reason }];
+  return amount.isZero() ? [] : [{ account, currency, amount: amount.text(), reason }];
 }
 
 /** Writes an entry, and returns the balances with it. */
@@ -134,9 +134,9 @@ function added(balances: Balances, item: Balance): Balances {
     other.reason === item.reason;
   const sum = balances
     .filter(isSame)
-    .reduce((before, { amount }) => before.plus(amount), new Big(item.amount));
+    .reduce((before, { amount }) => before.plus(amount), Amount.of(item.amount));
   const others = balances.filter((other) => !isSame(other));
-  return sum.eq(0) ? others : [...others, { ...item, amount: sum.toFixed() }];
+  return sum.isZero() ? others : [...others, { ...item, amount: sum.text() }];
 }
 
 /** The sums of an intent's postings, for the query that reads intents as `i`. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import Big from "big.js";
+import { Amount } from "../accounts/amount.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
 import { newId } from "../database/id.js";
 import type { ProjectTransaction } from "../database/transaction.js";
@@ -45,8 +45,8 @@ export function applyPrice(tx: ProjectTransaction, intent: Intent, order: Priced
 export function isWorse({ destAmount }: Price, intent: Intent): boolean {
   const accepted = acceptedAmount(intent);
   if (accepted === null) return false;
-  const least = new Big(accepted).times(new Big(100).minus(intent.maxSlippage ?? 0)).div(100);
-  return new Big(destAmount).lt(least);
+  const least = Amount.of(accepted).lessPercent(intent.maxSlippage ?? "0");
+  return Amount.of(destAmount).isLess(least);
 }
 
 function acceptedAmount({ acceptedAmount, price }: Intent): string | null {

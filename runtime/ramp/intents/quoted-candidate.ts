@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount } from "../accounts/amount.js";
 import type { Violation } from "../core/json-schema.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
 import type { ProjectId } from "../database/id.js";
@@ -47,7 +47,7 @@ function mismatches(
   const wrong: readonly (readonly [path: string, isOther: boolean, quoted: string])[] = [
     ["/src/currencyCode", src.code !== quote.srcCurrency, quote.srcCurrency],
     ["/dest/currencyCode", dest.code !== quote.destCurrency, quote.destCurrency],
-    ["/srcAmount", srcAmount === null || !new Big(srcAmount).eq(quote.srcAmount), quote.srcAmount],
+    ["/srcAmount", srcAmount === null || !Amount.of(srcAmount).equals(quote.srcAmount), quote.srcAmount],
     [`${bank}/countryCode`, countryCode !== quote.countryCode, quote.countryCode],
     [`${bank}/rail`, rail !== null && rail !== quote.rail, quote.rail],
     ["/providerId", connection !== undefined && !isNamed(connection, names), connection?.code ?? ""],

@@ -1,3 +1,4 @@
+import type { AmountText } from "../accounts/amount.js";
 import { depositIntentIdOf, newId, orderIdOf } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
 import { readAmount } from "../accounts/currency.js";
@@ -14,7 +15,7 @@ import { recordAttention } from "./transitions.js";
 
 /** A payment to a deposit account, read: what the intent needs of it, or why it cannot be one. */
 export type ReadDeposit =
-  | { readonly deposit: Deposit; readonly srcAmount: string; readonly price: Price | null }
+  | { readonly deposit: Deposit; readonly srcAmount: AmountText; readonly price: Price | null }
   | { readonly problem: string };
 
 /** Checks a payment as a quote is checked: its price follows from its own rate and fees. */

@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount, type AmountText } from "../accounts/amount.js";
 import type { Refund } from "../providers/protocol.js";
 
 /** A refund of a payment: asked for by the project or an operator, or made by the provider alone. */
@@ -6,9 +6,9 @@ export interface IntentRefund {
   readonly id: string;
   /** The id that the provider lists it with. */
   readonly providerId: string | null;
-  readonly amount: string;
+  readonly amount: AmountText;
   /** The amount that the provider lists it with; null: it does not list it. */
-  readonly listedAmount: string | null;
+  readonly listedAmount: AmountText | null;
   readonly reason: string;
   readonly status: RefundStatus;
   readonly origin: "REQUEST" | "PROVIDER";
@@ -60,8 +60,8 @@ export function isOpenRefund({ status }: Pick<IntentRefund, "status">): boolean 
 }
 
 /** What goes back to the source. */
-export function refundAmount({ amount, listedAmount }: IntentRefund): Big {
-  return new Big(listedAmount ?? amount);
+export function refundAmount({ amount, listedAmount }: IntentRefund): Amount {
+  return Amount.of(listedAmount ?? amount);
 }
 
 /** The refund that is next at the provider, to be cancelled or to be sent. */
@@ -127,7 +127,7 @@ function isAlike(refund: IntentRefund, { amount, occurredAt }: Refund): boolean 
   const isCandidate = isOpenRefund(refund) || refund.status === "SUCCEEDED";
   const isAfter =
     occurredAt === undefined || Date.parse(occurredAt) >= refund.createdAt.getTime() - DATE_TOLERANCE_MS;
-  return isCandidate && isAfter && refundAmount(refund).eq(amount);
+  return isCandidate && isAfter && refundAmount(refund).equals(amount);
 }
 
 const ORDER: readonly RefundStatus[] = ["PENDING", "REQUESTED", "SUCCEEDED"];

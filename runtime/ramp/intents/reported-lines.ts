@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount } from "../accounts/amount.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
 import type { Intent } from "./intent.js";
 import { type About, type PostingKind, type SuspenseReason, total } from "./journal.js";
@@ -8,7 +8,7 @@ import { refundAmount } from "./refund.js";
 export interface Reported {
   readonly about: About;
   readonly currency: string;
-  readonly held: Big;
+  readonly held: Amount;
   readonly kind: PostingKind;
   /** Null: as it should be. */
   readonly reason: SuspenseReason | null;
@@ -54,7 +54,7 @@ function paymentOf(intent: Intent, reported: CheckedExecution): Reported | null 
   const { balances, src, srcAmount } = intent;
   const posted = total(balances, { account: "provider", about: "payment" });
   const { receipt, refunds = [] } = reported;
-  const wasPaid = posted.gt(0) || receipt?.amountReceived !== undefined || refunds.length > 0;
+  const wasPaid = posted.isPositive() || receipt?.amountReceived !== undefined || refunds.length > 0;
   if (!isPaid(reported) && !(RETURNED.has(reported.status) && wasPaid)) return null;
   // What cannot be read is not taken for what was ordered.
   const isUnclear = reported.isSentWrong || reported.receiptProblem !== null;
@@ -63,7 +63,7 @@ function paymentOf(intent: Intent, reported: CheckedExecution): Reported | null 
   return {
     about: "payment",
     currency: src.currencyCode,
-    held: new Big(held),
+    held: Amount.of(held),
     kind: "receipt",
     reason,
     ...dateOf(reported),
@@ -74,7 +74,7 @@ function deliveryOf(intent: Intent, reported: CheckedExecution): readonly Report
   const { amountReceived } = reported.receipt ?? {};
   if (amountReceived === undefined) return [];
   const reason = receiptReason(intent, "delivery") ?? (reported.isAmountWrong ? "AMOUNT_MISMATCH" : null);
-  const held = new Big(amountReceived).neg();
+  const held = Amount.of(amountReceived).negated();
   const { currencyCode: currency } = intent.dest;
   return [{ about: "delivery", currency, held, kind: "delivery", reason, ...dateOf(reported) }];
 }
@@ -87,7 +87,7 @@ function feesOf(intent: Intent, reported: CheckedExecution): readonly Reported[]
   return [intent.src.currencyCode, intent.dest.currencyCode].map((currency) => ({
     about: "fee",
     currency,
-    held: currency === fees.currencyCode ? new Big(fees.totalFee).neg() : new Big(0),
+    held: currency === fees.currencyCode ? Amount.of(fees.totalFee).negated() : Amount.ZERO,
     kind: "fee",
     reason,
     ...dateOf(reported),
@@ -99,7 +99,7 @@ function receiptReason(intent: Intent, about: About): SuspenseReason | null {
   // Nothing was ordered with a payment that goes back.
   if (!isOpen(intent)) return intent.returnReason === null ? "LATE_PAYMENT" : null;
   const isAccepted =
-    intent.status === "COMPLETED" && !total(intent.balances, { account: "provider", about }).eq(0);
+    intent.status === "COMPLETED" && !total(intent.balances, { account: "provider", about }).isZero();
   return isAccepted ? "RECEIPT_CHANGED" : null;
 }
 
@@ -110,28 +110,30 @@ const UNLISTED = REFUND;
 const refundAbout = (id: string): About => `${REFUND} ${id}`;
 
 /** What has gone back: the refunds that have succeeded (apply-refunds.ts), by the provider's ids. */
-function refundsOf(intent: Intent, reported: CheckedExecution, paid: Big): readonly Reported[] {
+function refundsOf(intent: Intent, reported: CheckedExecution, paid: Amount): readonly Reported[] {
   const currency = intent.src.currencyCode;
   const ofRefunds = intent.balances.filter(
     ({ account, about }) => account === "provider" && about.startsWith(REFUND),
   );
-  const held = new Map(ofRefunds.map(({ about, amount }) => [about, new Big(amount)]));
-  const before = sumOf(held.values());
+  const held = new Map(ofRefunds.map(({ about, amount }) => [about, Amount.of(amount)]));
+  const before = Amount.sum(held.values());
   if (reported.refunds !== undefined) {
-    for (const about of held.keys()) if (about !== UNLISTED) held.set(about, new Big(0));
+    for (const about of held.keys()) if (about !== UNLISTED) held.set(about, Amount.ZERO);
     for (const refund of intent.refunds)
       if (refund.status === "SUCCEEDED")
-        held.set(refundAbout(refund.providerId ?? refund.id), refundAmount(refund).neg());
+        held.set(refundAbout(refund.providerId ?? refund.id), refundAmount(refund).negated());
   }
   held.delete(UNLISTED);
-  const listed = sumOf(held.values());
+  const listed = Amount.sum(held.values());
   const unlisted =
-    reported.status === "REFUNDED" && paid.plus(listed).gt(0) ? paid.plus(listed).neg() : new Big(0);
+    reported.status === "REFUNDED" && paid.plus(listed).isPositive()
+      ? paid.plus(listed).negated()
+      : Amount.ZERO;
   held.set(UNLISTED, unlisted);
   const after = listed.plus(unlisted);
-  const isExcess = paid.plus(after).lt(0);
-  const isLowered = after.gt(before) && paid.plus(before).gte(0);
-  const reason = isExcess || isLowered || !unlisted.eq(0) ? "REFUND_MISMATCH" : null;
+  const isExcess = paid.plus(after).isLess(Amount.ZERO);
+  const isLowered = after.isMore(before) && !paid.plus(before).isLess(Amount.ZERO);
+  const reason = isExcess || isLowered || !unlisted.isZero() ? "REFUND_MISMATCH" : null;
   const kind = isExcess ? "goodwill" : "refund";
   const dates = new Map(reported.refunds?.map(({ id, occurredAt }) => [refundAbout(id), occurredAt]));
   return [...held].map(([about, amount]) => ({
@@ -144,16 +146,12 @@ function refundsOf(intent: Intent, reported: CheckedExecution, paid: Big): reado
   }));
 }
 
-export function sumOf(amounts: Iterable<Big>): Big {
-  return [...amounts].reduce((sum, amount) => sum.plus(amount), new Big(0));
-}
-
 /** A payment that the provider reports as failed after it was made: what is left of it is taken back. */
 export function chargebackOf({ balances, src }: Intent, { status }: CheckedExecution): Reported {
   const left = total(balances, { account: "provider", about: "payment" }).plus(
     total(balances, { account: "provider", aboutStartsWith: REFUND }),
   );
-  const held = RETURNED.has(status) && left.gt(0) ? left.neg() : new Big(0);
+  const held = RETURNED.has(status) && left.isPositive() ? left.negated() : Amount.ZERO;
   return {
     about: "chargeback",
     currency: src.currencyCode,

@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount } from "../accounts/amount.js";
 import type { ProjectId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import type { DatabaseRow } from "../database/transaction.js";
@@ -115,7 +115,8 @@ function fieldDifferences(row: Order, line: Line): readonly StatementDifference[
     const [ramp, statement] = [row[field] ?? "", line[field]];
     if (statement === undefined || isEqual(ramp, statement)) return [];
     // A blank amount says nothing was moved; other blank cells say nothing.
-    if (statement === "" && (!DECIMAL.test(ramp) || new Big(ramp).eq(0) || !hasMovedMoney(row))) return [];
+    if (statement === "" && (!DECIMAL.test(ramp) || Amount.of(ramp).isZero() || !hasMovedMoney(row)))
+      return [];
     return [{ id: row.id, difference: field, ramp, statement }];
   });
 }
@@ -125,7 +126,7 @@ const DECIMAL = /^-?\d+(\.\d+)?$/;
 function isEqual(left: string, right: string): boolean {
   return (
     left.toUpperCase() === right.toUpperCase() ||
-    (DECIMAL.test(left) && DECIMAL.test(right) && new Big(left).eq(right))
+    (DECIMAL.test(left) && DECIMAL.test(right) && Amount.of(left).equals(right))
   );
 }
 

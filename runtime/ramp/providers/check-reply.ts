@@ -1,4 +1,10 @@
-import Big from "big.js";
+import {
+  Amount,
+  type AmountText,
+  greaterPercent,
+  isPositiveRate,
+  type PercentText,
+} from "../accounts/amount.js";
 import { type CheckedCurrency, readAmount } from "../accounts/currency.js";
 import type { CoreContext } from "../core/context.js";
 import {
@@ -16,7 +22,7 @@ import { isPageAddress } from "./message-fields.js";
 export interface RequestedMovement {
   readonly src: CheckedCurrency;
   readonly dest: CheckedCurrency;
-  readonly srcAmount: string;
+  readonly srcAmount: AmountText;
   readonly rails: readonly Rail[];
 }
 
@@ -33,12 +39,12 @@ export function reporter(
 }
 
 /** How far an amount may be from the computed one, in percent, beside the last decimal of its currency: providers round rates and fees. */
-const ROUNDING = "0.5";
+const ROUNDING: PercentText = "0.5";
 
 /** A requested price: of an amount of the source, or of one of the destination. */
 interface RequestedPrice extends Omit<RequestedMovement, "srcAmount"> {
-  readonly srcAmount: string | null;
-  readonly destAmount: string | null;
+  readonly srcAmount: AmountText | null;
+  readonly destAmount: AmountText | null;
 }
 
 /** What is wrong with a quote, or null. */
@@ -51,29 +57,31 @@ export function quoteProblem(quote: ProviderQuote, wanted: RequestedPrice): stri
   if (srcAmount === undefined) return "srcAmount is missing: destAmount was requested";
   const wrongSrc = amountProblem("srcAmount", srcAmount, src);
   if (wrongSrc !== null) return wrongSrc;
-  if (quote.srcAmount !== undefined && !new Big(quote.srcAmount).eq(srcAmount))
+  if (quote.srcAmount !== undefined && !Amount.of(quote.srcAmount).equals(srcAmount))
     return `srcAmount ${quote.srcAmount} was not requested`;
-  if (wanted.destAmount !== null && !new Big(quote.destAmount).eq(wanted.destAmount))
+  if (wanted.destAmount !== null && !Amount.of(quote.destAmount).equals(wanted.destAmount))
     return `destAmount ${quote.destAmount} was not requested`;
   const requested = { ...wanted, srcAmount };
-  if (!new Big(quote.exchangeRate).gt(0)) return "exchangeRate is zero";
+  if (!isPositiveRate(quote.exchangeRate)) return "exchangeRate is zero";
   const wrongFees = feesProblem(quote.fees, requested);
   if (wrongFees !== null) return wrongFees;
   const computed = destAmountOf(srcAmount, quote, src.code);
-  const rounded = computed.times(ROUNDING).div(100).plus(new Big(10).pow(-dest.decimals));
-  return computed.minus(quote.destAmount).abs().gt(rounded)
-    ? `destAmount ${quote.destAmount} is not ${computed.round(dest.decimals).toFixed()}, which is ${srcAmount} at its rate and fees`
+  const rounded = computed.percent(ROUNDING).plus(Amount.unit(dest.decimals));
+  return computed.minus(quote.destAmount).abs().isMore(rounded)
+    ? `destAmount ${quote.destAmount} is not ${computed.rounded(dest.decimals).text()}, which is ${srcAmount} at its rate and fees`
     : null;
 }
 
 /** What the destination receives for an amount of the source, at a rate and after fees. */
 export function destAmountOf(
-  srcAmount: string,
+  srcAmount: AmountText,
   { exchangeRate, fees }: Pick<ProviderQuote, "exchangeRate" | "fees">,
   srcCurrency: string,
-): Big {
+): Amount {
   const isOfSource = fees.currencyCode === srcCurrency;
-  const exchanged = new Big(srcAmount).minus(isOfSource ? fees.totalFee : 0).times(exchangeRate);
+  const exchanged = Amount.of(srcAmount)
+    .minus(isOfSource ? fees.totalFee : "0")
+    .at(exchangeRate);
   return isOfSource ? exchanged : exchanged.minus(fees.totalFee);
 }
 
@@ -101,9 +109,9 @@ function feesProblem(fees: Fees, { src, dest, srcAmount }: RequestedMovement): s
   const parts = [networkFee, processingFee, partnerFee];
   if ([totalFee, ...parts].some((fee) => (fee.split(".")[1] ?? "").length > currency.decimals))
     return `a fee has more decimals than ${currency.code}`;
-  if (!parts.reduce((sum, part) => sum.plus(part), new Big(0)).eq(totalFee))
-    return "totalFee is not the sum of its parts";
-  if (currency === src && new Big(totalFee).gte(srcAmount)) return "totalFee is not less than srcAmount";
+  if (!Amount.sum(parts).equals(totalFee)) return "totalFee is not the sum of its parts";
+  if (currency === src && !Amount.of(totalFee).isLess(srcAmount))
+    return "totalFee is not less than srcAmount";
   return null;
 }
 
@@ -176,50 +184,50 @@ export function checkedExecution(
 }
 
 /** How far the market may move between an indicative price and the payment, in percent. */
-const INDICATIVE_TOLERANCE = "5";
+const INDICATIVE_TOLERANCE: PercentText = "5";
 
 /** The price that an intent was made at. */
 export interface CheckedPrice extends Pick<ProviderQuote, "destAmount" | "fees" | "hasIndicativePrice"> {
   /** How far an amount may be from a held price, and from what was ordered, in percent: the project's setting. */
-  readonly heldTolerance: string;
+  readonly heldTolerance: PercentText;
 }
 
-function toleranceOf({ hasIndicativePrice, heldTolerance }: CheckedPrice): Big {
-  const held = new Big(heldTolerance);
-  return hasIndicativePrice && held.lt(INDICATIVE_TOLERANCE) ? new Big(INDICATIVE_TOLERANCE) : held;
+function toleranceOf({ hasIndicativePrice, heldTolerance }: CheckedPrice): PercentText {
+  return hasIndicativePrice ? greaterPercent(heldTolerance, INDICATIVE_TOLERANCE) : heldTolerance;
 }
 
 /** Whether a reported amount lies more than `tolerance` percent from the expected one, above or below. Nothing reported does not. */
 function isBeyond(
-  reported: string | undefined,
-  expected: string | undefined,
-  tolerance: Big | string | null | undefined,
+  reported: AmountText | undefined,
+  expected: Amount | AmountText | undefined,
+  tolerance: PercentText | null | undefined,
 ): boolean {
   if (reported === undefined || expected === undefined || tolerance == null) return false;
-  return new Big(reported).minus(expected).abs().gt(new Big(expected).times(tolerance).div(100));
+  return Amount.of(reported).minus(expected).abs().isMore(Amount.of(expected).percent(tolerance));
 }
 
 /** The fee of another amount than was ordered lies between that of the order and its share of it, rounded. */
 function isFeeFar(
   fees: Fees | undefined,
   price: CheckedPrice | null,
-  { src, dest, srcAmount, amountSent }: RequestedMovement & { readonly amountSent: string },
+  { src, dest, srcAmount, amountSent }: RequestedMovement & { readonly amountSent: AmountText },
 ): boolean {
   if (fees === undefined || price === null) return false;
   const { totalFee, currencyCode } = price.fees;
-  if (fees.currencyCode !== currencyCode) return !(new Big(fees.totalFee).eq(0) && new Big(totalFee).eq(0));
+  if (fees.currencyCode !== currencyCode)
+    return !(Amount.of(fees.totalFee).isZero() && Amount.of(totalFee).isZero());
   const { decimals } = currencyCode === src.code ? src : dest;
-  const share = new Big(totalFee).times(amountSent).div(srcAmount);
-  const [least, most] = share.gt(totalFee)
-    ? [new Big(totalFee), share.round(decimals, Big.roundUp)]
-    : [share.round(decimals, Big.roundDown), new Big(totalFee)];
-  const nearest = most.lt(fees.totalFee) ? most : least.gt(fees.totalFee) ? least : fees.totalFee;
-  return isBeyond(fees.totalFee, String(nearest), toleranceOf(price));
+  const share = Amount.of(totalFee).share(amountSent, srcAmount);
+  const [least, most] = share.isMore(totalFee)
+    ? [Amount.of(totalFee), share.roundedUp(decimals)]
+    : [share.roundedDown(decimals), Amount.of(totalFee)];
+  const nearest = most.isLess(fees.totalFee) ? most : least.isMore(fees.totalFee) ? least : fees.totalFee;
+  return isBeyond(fees.totalFee, nearest, toleranceOf(price));
 }
 
 /** An amount with all decimals of its currency. */
-export function exactAmount(amount: string, { decimals }: CheckedCurrency): string {
-  return new Big(amount).toFixed(decimals);
+export function exactAmount(amount: AmountText, { decimals }: CheckedCurrency): AmountText {
+  return Amount.of(amount).text(decimals);
 }
 
 function instructionProblem(instruction: Instruction, requested: RequestedMovement): string | null {
@@ -232,7 +240,8 @@ function instructionProblem(instruction: Instruction, requested: RequestedMoveme
   if (currency !== undefined && currency !== src.code && currency !== src.ticker)
     return `currency is not ${src.code}`;
   if (rail !== undefined && !rails.some((known) => known === rail)) return "rail was not requested";
-  const isSame = amount === undefined || (/^\d+(\.\d+)?$/.test(amount) && new Big(amount).eq(srcAmount));
+  const isSame =
+    amount === undefined || (/^\d+(\.\d+)?$/.test(amount) && Amount.of(amount).equals(srcAmount));
   return isSame ? null : `amount is not ${srcAmount}`;
 }
 
@@ -244,7 +253,7 @@ function receiptProblem(
     (amountSent === undefined ? null : amountProblem("amountSent", amountSent, requested.src)) ??
     (amountReceived === undefined ? null : amountProblem("amountReceived", amountReceived, requested.dest));
   if (wrongAmount !== null) return wrongAmount;
-  if (exchangeRate !== undefined && !new Big(exchangeRate).gt(0)) return "exchangeRate is zero";
+  if (exchangeRate !== undefined && !isPositiveRate(exchangeRate)) return "exchangeRate is zero";
   return fees ? feesProblem(fees, { ...requested, srcAmount: amountSent ?? requested.srcAmount }) : null;
 }
 

@@ -1,3 +1,4 @@
+import type { AmountText } from "../accounts/amount.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
 import { newId } from "../database/id.js";
@@ -13,7 +14,7 @@ export interface HeldQuote {
   readonly connectionVersion: number;
   readonly srcCurrency: string;
   readonly destCurrency: string;
-  readonly srcAmount: string;
+  readonly srcAmount: AmountText;
   readonly countryCode: string;
   readonly rail: Rail;
   readonly price: Price;

@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount, type AmountText } from "../accounts/amount.js";
 import { randomUUID } from "node:crypto";
 import { defaultCurrency } from "../database/assets.js";
 import type { RequestedMovement } from "./check-reply.js";
@@ -125,15 +125,15 @@ export class PairTest {
   }
 
   /** What the destination is to receive for some amount is to cost an amount, and to be received to the last digit. */
-  async #destAmount(destAmount: string): Promise<void> {
+  async #destAmount(destAmount: AmountText): Promise<void> {
     const reply = await this.#provider.quote({ ...this.#path, destAmount });
     const quote = this.#checks.answer("quote for destAmount", reply);
-    const isMet = quote !== null && new Big(quote.destAmount).eq(destAmount);
+    const isMet = quote !== null && Amount.of(quote.destAmount).equals(destAmount);
     this.#checks.check(
       "it has the destAmount that was requested",
       !isMet && `${quote?.destAmount ?? "null"}, not ${destAmount}`,
     );
-    const isPriced = quote?.srcAmount !== undefined && new Big(quote.srcAmount).gt(0);
+    const isPriced = quote?.srcAmount !== undefined && Amount.of(quote.srcAmount).isPositive();
     this.#checks.check("it says what the source sends (srcAmount)", !isPriced && "there is none");
     this.#checks.check("its amounts fit", offerProblem(quote, this.#requested, destAmount));
   }
@@ -236,7 +236,7 @@ export class PairTest {
     const repeated = this.#checks.answer("a repeated execution", await this.#provider.execute(id, order(id)));
     const isSame = first.id === id && repeated.reference === first.reference;
     this.#checks.check("it is the same", !isSame && repeated.reference);
-    const other = { ...common.movement, srcAmount: new Big(common.movement.srcAmount).plus(1).toFixed() };
+    const other = { ...common.movement, srcAmount: Amount.of(common.movement.srcAmount).plus("1").text() };
     const changed = await this.#provider.execute(id, order(id, other));
     this.#checks.check("the same id with another amount is refused", isOther(changed, "refused"));
     const answers = [first, repeated];

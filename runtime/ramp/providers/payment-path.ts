@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount, type AmountText } from "../accounts/amount.js";
 import countries from "i18n-iso-countries";
 import { detailsSchema } from "../accounts/account-details.js";
 import type { Currency } from "../accounts/currency.js";
@@ -43,7 +43,7 @@ export function readCountry(code: string, path: string): string | RampError {
 
 /** A requested movement; null: any. */
 export interface PaymentPath extends CurrencyPair {
-  readonly srcAmount: string | null;
+  readonly srcAmount: AmountText | null;
   readonly countryCode: string | null;
   readonly rail: Rail | null;
 }
@@ -51,7 +51,7 @@ export interface PaymentPath extends CurrencyPair {
 /** One of a known amount, of either side, which can be priced. */
 export type PricedPath = PaymentPath &
   (
-    | { readonly srcAmount: string; readonly destAmount: null }
+    | { readonly srcAmount: AmountText; readonly destAmount: null }
     | { readonly srcAmount: null; readonly destAmount: string }
   );
 
@@ -76,7 +76,7 @@ export function candidatesFor(
 
 export function offers(
   pair: Pair,
-  wanted: Omit<QuoteRequest, "srcAmount" | "destAmount"> & { readonly srcAmount: string | null },
+  wanted: Omit<QuoteRequest, "srcAmount" | "destAmount"> & { readonly srcAmount: AmountText | null },
 ): boolean {
   const { srcAmount, countryCode, rail } = wanted;
   return (
@@ -85,7 +85,7 @@ export function offers(
     (rail === null || pair.rail === rail) &&
     (countryCode === null || pair.countries.includes(countryCode)) &&
     (srcAmount === null ||
-      (new Big(srcAmount).gte(pair.minSrcAmount) && new Big(srcAmount).lte(pair.maxSrcAmount)))
+      (!Amount.of(srcAmount).isLess(pair.minSrcAmount) && !Amount.of(srcAmount).isMore(pair.maxSrcAmount)))
   );
 }
 
@@ -93,7 +93,7 @@ export function offers(
 export function limitsOf(
   { capabilities: { pairs } }: ProviderConnection,
   { src, dest, countryCode, rail }: PaymentPath,
-): { readonly minimum: string; readonly maximum: string } | null {
+): { readonly minimum: AmountText; readonly maximum: AmountText } | null {
   const wanted = {
     srcCurrencyCode: src.code,
     destCurrencyCode: dest.code,
@@ -103,13 +103,11 @@ export function limitsOf(
   };
   const offered = pairs.filter((pair) => offers(pair, wanted));
   if (offered.length === 0) return null;
-  const ascending = (amounts: readonly string[]): Big[] =>
-    amounts.map((amount) => new Big(amount)).sort((left, right) => left.cmp(right));
-  const [least = new Big(0)] = ascending(offered.map(({ minSrcAmount }) => minSrcAmount));
-  const most = ascending(offered.map(({ maxSrcAmount }) => maxSrcAmount)).at(-1) ?? new Big(0);
+  const [least = Amount.ZERO] = Amount.sorted(offered.map(({ minSrcAmount }) => minSrcAmount));
+  const most = Amount.sorted(offered.map(({ maxSrcAmount }) => maxSrcAmount)).at(-1) ?? Amount.ZERO;
   return {
-    minimum: least.toFixed(src.decimals, Big.roundUp),
-    maximum: most.toFixed(src.decimals, Big.roundDown),
+    minimum: least.roundedUp(src.decimals).text(src.decimals),
+    maximum: most.roundedDown(src.decimals).text(src.decimals),
   };
 }
 
@@ -128,14 +126,14 @@ export function acceptedCandidates(
 /** No provider takes the path: for its amount alone, below or above what all take, or for something else. */
 function whyNone(connections: readonly ProviderConnection[], path: PaymentPath): RampError {
   const limits = connections.flatMap((connection) => limitsOf(connection, path) ?? []);
-  const least = limits.map(({ minimum }) => new Big(minimum)).sort((left, right) => left.cmp(right))[0];
-  const most = limits.map(({ maximum }) => new Big(maximum)).sort((left, right) => right.cmp(left))[0];
+  const least = Amount.sorted(limits.map(({ minimum }) => minimum))[0];
+  const most = Amount.sorted(limits.map(({ maximum }) => maximum)).at(-1);
   const { srcAmount, src } = path;
   if (srcAmount === null || least === undefined || most === undefined) return rampError("UNSUPPORTED_PATH");
-  const taken = (amount: Big): string => `${amount.toFixed(src.decimals)} ${src.code}`;
-  if (least.gt(srcAmount))
+  const taken = (amount: Amount): string => `${amount.text(src.decimals)} ${src.code}`;
+  if (least.isMore(srcAmount))
     return rampError("AMOUNT_TOO_SMALL", { message: `The least that is taken is ${taken(least)}.` });
-  if (most.lt(srcAmount))
+  if (most.isLess(srcAmount))
     return rampError("AMOUNT_TOO_LARGE", { message: `The most that is taken is ${taken(most)}.` });
   return rampError("UNSUPPORTED_PATH");
 }

@@ -14,7 +14,8 @@ import {
 import {
   Id,
   Code,
-  Decimal,
+  Amount,
+  Rate,
   Text,
   CountryCode,
   Json,
@@ -60,11 +61,11 @@ export const Pair = openRecord(
     destCurrencyCode: Code("destination currency"),
     rail: Rail,
     countries: described("ISO 3166-1 alpha-2 codes", listOf(CountryCode)),
-    minSrcAmount: Decimal("smallest amount of the source currency"),
-    maxSrcAmount: Decimal("largest amount of the source currency"),
+    minSrcAmount: Amount("smallest amount of the source currency"),
+    maxSrcAmount: Amount("largest amount of the source currency"),
   },
   {
-    travelRuleFrom: Decimal(
+    travelRuleFrom: Amount(
       "amount of the source currency from which onboardings list the check `TRAVEL_RULE`",
     ),
   },
@@ -101,8 +102,8 @@ export const QuoteRequest = openRecord(
     rail: nullable(Rail),
   },
   {
-    srcAmount: Decimal("amount of the source currency"),
-    destAmount: Decimal(
+    srcAmount: Amount("amount of the source currency"),
+    destAmount: Amount(
       "in place of `srcAmount`: what the destination is to receive; only where the capabilities say `destAmounts`",
     ),
   },
@@ -113,10 +114,10 @@ export const Fees = described(
   "what the movement costs",
   openRecord({
     currencyCode: Code("source or destination currency"),
-    totalFee: Decimal("sum of the three other fees"),
-    networkFee: Decimal("fee of the network"),
-    processingFee: Decimal("fee of the provider"),
-    partnerFee: Decimal("fee of the partner"),
+    totalFee: Amount("sum of the three other fees"),
+    networkFee: Amount("fee of the network"),
+    processingFee: Amount("fee of the provider"),
+    partnerFee: Amount("fee of the partner"),
   }),
 );
 export type Fees = ValueOf<typeof Fees>;
@@ -125,12 +126,12 @@ export const ProviderQuote = openRecord(
   {
     rail: Rail,
     hasIndicativePrice: described("whether the price can still change", flag),
-    destAmount: Decimal("what the destination receives"),
-    exchangeRate: Decimal("destination currency per unit of the source currency"),
+    destAmount: Amount("what the destination receives"),
+    exchangeRate: Rate("destination currency per unit of the source currency"),
     fees: Fees,
   },
   {
-    srcAmount: Decimal("what the source sends; required where `destAmount` was requested"),
+    srcAmount: Amount("what the source sends; required where `destAmount` was requested"),
     quoteId: Id("with `expiresAt`: orders that name it until then are carried out at this price"),
     expiresAt: described("until when the price is held", time),
   },
@@ -157,7 +158,7 @@ export const Movement = described(
       type: statuses(["ONRAMP", "OFFRAMP"], "direction"),
       src: Account,
       dest: Account,
-      srcAmount: Decimal("amount of the source currency"),
+      srcAmount: Amount("amount of the source currency"),
       rail: Rail,
     },
     {
@@ -281,12 +282,12 @@ export const Receipt = described(
   openRecord(
     {},
     {
-      amountSent: Decimal(
+      amountSent: Amount(
         "what the source sent, in its currency; needed where it is not the amount of the order",
       ),
-      amountReceived: Decimal("what the destination received, in its currency"),
+      amountReceived: Amount("what the destination received, in its currency"),
       fees: Fees,
-      exchangeRate: Decimal("destination currency per unit of the source currency"),
+      exchangeRate: Rate("destination currency per unit of the source currency"),
       transactionHash: Id("transaction on the destination chain"),
       bankReference: Id("reference of the bank transfer"),
       occurredAt: OccurredAt,

@@ -1,3 +1,4 @@
+import type { PercentText } from "../accounts/amount.js";
 import type { CoreContext } from "../core/context.js";
 import { isProviderSchema } from "../core/json-schema.js";
 import type { ProjectId } from "../database/id.js";
@@ -18,7 +19,7 @@ export interface ProviderConnection {
   readonly provider: Provider;
   readonly callbackUrl: string;
   /** How far, in percent, the received amount may be from a held price: the project's setting. */
-  readonly amountTolerance: string;
+  readonly amountTolerance: PercentText;
   /** What is wrong with its offers; null: nothing is. */
   readonly attention: string | null;
 }

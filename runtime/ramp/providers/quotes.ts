@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount, type AmountText } from "../accounts/amount.js";
 import type { CoreContext } from "../core/context.js";
 import { exactAmount, exactQuote, quoteProblem, reporter } from "./check-reply.js";
 import { type Candidate, limitsOf, type PricedPath } from "./payment-path.js";
@@ -12,7 +12,7 @@ export interface Quote extends Pick<
   "rail" | "destAmount" | "exchangeRate" | "fees" | "hasIndicativePrice"
 > {
   readonly connection: ProviderConnection;
-  readonly srcAmount: string;
+  readonly srcAmount: AmountText;
   /** The provider's own quote while it holds the price; null: the price can change. */
   readonly held: { readonly providerQuoteId: string; readonly expiresAt: Date } | null;
 }
@@ -35,8 +35,8 @@ export interface Unavailable {
   readonly connection: ProviderConnection;
   readonly reason: UnavailableReason;
   /** What the provider takes of the source currency, where the amount is the reason. */
-  readonly minimum?: string;
-  readonly maximum?: string;
+  readonly minimum?: AmountText;
+  readonly maximum?: AmountText;
 }
 
 /** Why a provider is no candidate for a path. */
@@ -45,7 +45,7 @@ export function whyUnavailable(connection: ProviderConnection, path: PricedPath)
     return { connection, reason: "PAIR_NOT_SUPPORTED" };
   const limits = limitsOf(connection, path);
   if (limits === null) return { connection, reason: "COUNTRY_NOT_SUPPORTED" };
-  const isSmall = path.srcAmount !== null && new Big(path.srcAmount).lt(limits.minimum);
+  const isSmall = path.srcAmount !== null && Amount.of(path.srcAmount).isLess(limits.minimum);
   return { connection, reason: isSmall ? "AMOUNT_TOO_SMALL" : "AMOUNT_TOO_LARGE", ...limits };
 }
 
@@ -76,7 +76,9 @@ function isQuote(offer: Quote | Unavailable): offer is Quote {
 
 /** The better one pays more for the same, or asks less for the same. */
 function compareQuotes(left: Quote, right: Quote): number {
-  return new Big(right.destAmount).cmp(left.destAmount) || new Big(left.srcAmount).cmp(right.srcAmount);
+  return (
+    Amount.of(right.destAmount).compare(left.destAmount) || Amount.of(left.srcAmount).compare(right.srcAmount)
+  );
 }
 
 /** The price of a payment by a quote. */
@@ -182,8 +184,10 @@ function withinLimits(quote: Quote, path: PricedPath): Quote | Unavailable {
   const { connection, srcAmount, rail } = quote;
   const limits = limitsOf(connection, { ...path, rail });
   if (limits === null) return quote;
-  if (new Big(srcAmount).lt(limits.minimum)) return { connection, reason: "AMOUNT_TOO_SMALL", ...limits };
-  if (new Big(srcAmount).gt(limits.maximum)) return { connection, reason: "AMOUNT_TOO_LARGE", ...limits };
+  if (Amount.of(srcAmount).isLess(limits.minimum))
+    return { connection, reason: "AMOUNT_TOO_SMALL", ...limits };
+  if (Amount.of(srcAmount).isMore(limits.maximum))
+    return { connection, reason: "AMOUNT_TOO_LARGE", ...limits };
   return quote;
 }
 

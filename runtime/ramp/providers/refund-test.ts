@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount, type AmountText } from "../accounts/amount.js";
 import { randomUUID } from "node:crypto";
 import type { RequestedMovement } from "./check-reply.js";
 import type { Refund } from "./protocol.js";
@@ -19,11 +19,11 @@ export async function refundChecks(
   order: PaidOrder,
 ): Promise<void> {
   const { src, srcAmount } = order.movement;
-  const half = new Big(srcAmount).div(2).round(src.decimals, Big.roundDown);
-  const rest = new Big(srcAmount).minus(half);
+  const half = Amount.of(srcAmount).percent("50").roundedDown(src.decimals);
+  const rest = Amount.of(srcAmount).minus(half);
   const test = new RefundTest(provider, checks, order);
-  await test.order(half.toFixed(src.decimals), "a partial refund");
-  await test.order(rest.toFixed(src.decimals), "a full refund");
+  await test.order(half.text(src.decimals), "a partial refund");
+  await test.order(rest.text(src.decimals), "a full refund");
 }
 
 class RefundTest {
@@ -35,7 +35,7 @@ class RefundTest {
     readonly paid: PaidOrder,
   ) {}
 
-  async order(amount: string, name: "a partial refund" | "a full refund"): Promise<void> {
+  async order(amount: AmountText, name: "a partial refund" | "a full refund"): Promise<void> {
     const { provider, checks, paid } = this;
     const refund = { id: randomUUID(), amount, reason: "test" };
     this.#ids.push(refund.id);
@@ -58,7 +58,7 @@ class RefundTest {
       "it names the id of its order (id or orderId)",
       made === undefined && JSON.stringify(listed),
     );
-    const isOther = made !== undefined && !new Big(made.amount).eq(amount);
+    const isOther = made !== undefined && !Amount.of(made.amount).equals(amount);
     checks.check("it has the amount of its order", isOther && `${made.amount}, not ${amount}`);
     checks.check("the list of refunds fits the order", refundsProblemOf(last, paid.movement));
   }

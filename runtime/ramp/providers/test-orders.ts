@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount } from "../accounts/amount.js";
 import type { CheckedCurrency } from "../accounts/currency.js";
 import { providerViolations } from "../core/json-schema.js";
 import type { Movement, Pair, RailDescription } from "./protocol.js";
@@ -25,11 +25,11 @@ export const NAMED: FilledForm = { fields: PARTIES, missing: [] };
  * little less than was asked about once it is rounded.
  */
 export function amountOf({ minSrcAmount, maxSrcAmount }: Pair, { decimals }: CheckedCurrency): string {
-  const least = new Big(minSrcAmount).times("1.1");
-  const usual = least.gt(100) ? least : new Big(100);
-  return usual.gt(maxSrcAmount)
-    ? new Big(maxSrcAmount).round(decimals, Big.roundDown).toFixed(decimals)
-    : usual.round(decimals, Big.roundUp).toFixed(decimals);
+  const least = Amount.of(minSrcAmount).percent("110");
+  const [, usual = least] = Amount.sorted([least, "100"]);
+  return usual.isMore(maxSrcAmount)
+    ? Amount.of(maxSrcAmount).roundedDown(decimals).text(decimals)
+    : usual.roundedUp(decimals).text(decimals);
 }
 
 /** A movement of the pair, with example values for the fields of the rail. */

@@ -6,11 +6,11 @@ import {
   type ValueOf,
   wholeNumber,
 } from "@routewright/runtime/internal/core/model/schema.js";
-import Big from "big.js";
+import { Amount, type PercentText, type AmountText } from "../accounts/amount.js";
 import { REFUSAL_REASONS } from "../providers/refusal-reasons.js";
 
 const Milliseconds = wholeNumber(0, 600_000);
-const Percent = wholeNumber(1, 1_000);
+const PercentText = wholeNumber(1, 1_000);
 
 /** Faults of a provider that can be switched on to try the ramp out. */
 const SWITCHES = {
@@ -44,9 +44,9 @@ const SWITCHES = {
   /** Whether the customer can pay by the instructions. */
   instructions: oneOf(["valid", "invalid"]),
   /** How much of the ordered amount arrives, in percent. */
-  sentPercent: Percent,
+  sentPercent: PercentText,
   /** How much of its price is delivered, in percent; null: the receipt does not say. */
-  deliveredPercent: orNull(Percent),
+  deliveredPercent: orNull(PercentText),
   /** What becomes of a refund: done at once, refused, PENDING and then done or failed, PENDING for good, or taken and not listed. */
   refunds: oneOf(["accept", "refuse", "settle", "fail", "stall", "omit", "rename"]),
   /** Extra copies of every callback. */
@@ -142,6 +142,6 @@ export const MAGIC_AMOUNTS: ReadonlyMap<string, SwitchChange> = new Map<string, 
   ["44.75", refusedFor("ACCOUNT")],
 ]);
 
-export function switchesFor(general: Switches, srcAmount: string): Switches {
-  return { ...general, ...MAGIC_AMOUNTS.get(new Big(srcAmount).toString()) };
+export function switchesFor(general: Switches, srcAmount: AmountText): Switches {
+  return { ...general, ...MAGIC_AMOUNTS.get(Amount.of(srcAmount).text()) };
 }

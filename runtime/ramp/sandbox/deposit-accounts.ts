@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { flag, record, textOf, type ValueOf } from "@routewright/runtime/internal/core/model/schema.js";
-import Big from "big.js";
+import { Amount, type AmountText } from "../accounts/amount.js";
 import type {
   Deposit,
   DepositAccount,
@@ -120,7 +120,7 @@ export class DepositAccounts {
 
   #beyondLimits(
     path: Pick<Pair, "srcCurrencyCode" | "destCurrencyCode" | "rail">,
-    srcAmount: string,
+    srcAmount: AmountText,
   ): DepositReturn | null {
     const pair = this.#state.profile.capabilities.pairs.find(
       ({ srcCurrencyCode, destCurrencyCode, rail }) =>
@@ -129,8 +129,8 @@ export class DepositAccounts {
         rail === path.rail,
     );
     if (pair === undefined) return "NOT_SERVED";
-    if (new Big(srcAmount).lt(pair.minSrcAmount)) return "BELOW_MINIMUM";
-    return new Big(srcAmount).gt(pair.maxSrcAmount) ? "ABOVE_MAXIMUM" : null;
+    if (Amount.of(srcAmount).isLess(pair.minSrcAmount)) return "BELOW_MINIMUM";
+    return Amount.of(srcAmount).isMore(pair.maxSrcAmount) ? "ABOVE_MAXIMUM" : null;
   }
 
   #instructionOf(order: DepositAccountOrder): Instruction {

@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount, type AmountText } from "../accounts/amount.js";
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Execution, ExecutionOrder, Receipt, RefundOrder } from "../providers/protocol.js";
@@ -264,9 +264,9 @@ function sentOf({ receipt }: Execution): string {
 }
 
 /** With the decimals of the amount. */
-function percentOf(amount: string, percent: number): string {
+function percentOf(amount: AmountText, percent: number): string {
   const [, fraction = ""] = amount.split(".");
-  return new Big(amount).times(percent).div(100).toFixed(fraction.length);
+  return Amount.of(amount).percent(String(percent)).text(fraction.length);
 }
 
 const NEVER_MADE = (id: string): Execution => ({

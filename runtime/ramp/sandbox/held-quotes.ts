@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount, type AmountText } from "../accounts/amount.js";
 import { randomUUID } from "node:crypto";
 import type { Movement, ProviderQuote, QuoteRequest } from "../providers/protocol.js";
 import type { SandboxClock } from "./clock.js";
@@ -7,7 +7,7 @@ import { refused, type Rejection } from "./provider-state.js";
 interface HeldQuote {
   readonly quote: ProviderQuote;
   readonly path: Pick<QuoteRequest, "srcCurrencyCode" | "destCurrencyCode">;
-  readonly srcAmount: string;
+  readonly srcAmount: AmountText;
   /** In milliseconds since 1970. */
   readonly until: number;
 }
@@ -27,7 +27,7 @@ export class HeldQuotes {
     this.#clock = clock;
   }
 
-  hold(quote: ProviderQuote, path: HeldQuote["path"], srcAmount: string, holdMs: number): ProviderQuote {
+  hold(quote: ProviderQuote, path: HeldQuote["path"], srcAmount: AmountText, holdMs: number): ProviderQuote {
     const until = this.#clock.now().getTime() + holdMs;
     const quoteId = randomUUID();
     this.#held.set(quoteId, { quote, path, srcAmount, until });
@@ -51,7 +51,7 @@ export class HeldQuotes {
       held.path.srcCurrencyCode === src.currencyCode &&
       held.path.destCurrencyCode === dest.currencyCode &&
       held.quote.rail === rail &&
-      new Big(held.srcAmount).eq(srcAmount);
+      Amount.of(held.srcAmount).equals(srcAmount);
     return isSame ? null : refused("QUOTE_MISMATCH", "The quote is for another movement.");
   }
 }

@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount } from "../accounts/amount.js";
 import { isDeepStrictEqual } from "node:util";
 import type {
   ExecutionOrder,
@@ -118,7 +118,7 @@ export class Onboardings {
         offered.destCurrencyCode === dest.currencyCode &&
         offered.rail === rail,
     );
-    return pair?.travelRuleFrom !== undefined && new Big(srcAmount).gte(pair.travelRuleFrom);
+    return pair?.travelRuleFrom !== undefined && !Amount.of(srcAmount).isLess(pair.travelRuleFrom);
   }
 
   /** What passes is refused once. */
@@ -132,7 +132,7 @@ export class Onboardings {
   #isKnown({ customerReference, wallets, movement: { srcAmount } }: OnboardingOrder): boolean {
     if (this.#state.switchesFor(srcAmount).checkAll) return false;
     const { uncheckedUpTo } = this.#state.profile;
-    if (uncheckedUpTo !== null && new Big(srcAmount).lte(uncheckedUpTo)) return true;
+    if (uncheckedUpTo !== null && !Amount.of(srcAmount).isMore(uncheckedUpTo)) return true;
     return [customerReference, ...wallets].some((name) => this.#known.has(name));
   }
 

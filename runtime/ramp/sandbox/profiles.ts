@@ -1,3 +1,4 @@
+import type { AmountText } from "../accounts/amount.js";
 import Big from "big.js";
 import { offers } from "../providers/payment-path.js";
 import type {
@@ -67,7 +68,7 @@ function priceOfDelivery(
 
 interface PricedOrder
   extends Pick<QuoteRequest, "srcCurrencyCode" | "destCurrencyCode">, Pick<ProviderQuote, "rail"> {
-  readonly srcAmount: string;
+  readonly srcAmount: AmountText;
 }
 
 /** The price of any amount, also of one that is not offered; null when the fees would eat it. */

@@ -1,3 +1,4 @@
+import type { AmountText } from "../accounts/amount.js";
 import { randomUUID } from "node:crypto";
 import { sendRequest } from "@routewright/runtime/internal/core/http/outbound-http.js";
 import type { Callback, Movement } from "../providers/protocol.js";
@@ -63,7 +64,7 @@ export class ProviderState {
   }
 
   /** The switches for an amount of the source. */
-  switchesFor(srcAmount: string): Switches {
+  switchesFor(srcAmount: AmountText): Switches {
     return switchesFor(this.#switches(), srcAmount);
   }
 

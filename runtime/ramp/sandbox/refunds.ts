@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount } from "../accounts/amount.js";
 import type { Execution, Refund, RefundOrder } from "../providers/protocol.js";
 import type { Switches } from "./behaviour.js";
 
@@ -25,7 +25,7 @@ export class Refunds {
 
   /** Whether so much is left of what was sent, and the order was not cancelled before it came. */
   canTake({ id, amount }: RefundOrder, sent: string): boolean {
-    return !this.#never.has(id) && this.#left(sent, ["PENDING", "SUCCEEDED"]).gte(amount);
+    return !this.#never.has(id) && !this.#left(sent, ["PENDING", "SUCCEEDED"]).isLess(amount);
   }
 
   take(order: RefundOrder, kind: RefundBehaviour): void {
@@ -54,14 +54,14 @@ export class Refunds {
 
   /** What the execution says of them. */
   report(sent: string): Pick<Execution, "status" | "refunds"> {
-    const isGone = this.#taken.length > 0 && this.#left(sent, ["SUCCEEDED"]).eq(0);
+    const isGone = this.#taken.length > 0 && this.#left(sent, ["SUCCEEDED"]).isZero();
     const status = isGone ? "REFUNDED" : "SUCCESS";
     return { status, refunds: this.#taken.filter(({ isListed }) => isListed).map(({ refund }) => refund) };
   }
 
-  #left(sent: string, statuses: readonly Refund["status"][]): Big {
+  #left(sent: string, statuses: readonly Refund["status"][]): Amount {
     return this.#taken
       .filter(({ refund: { status = "SUCCEEDED" } }) => statuses.includes(status))
-      .reduce((rest, { refund: { amount } }) => rest.minus(amount), new Big(sent));
+      .reduce((rest, { refund: { amount } }) => rest.minus(amount), Amount.of(sent));
   }
 }

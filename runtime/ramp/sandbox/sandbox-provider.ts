@@ -1,4 +1,4 @@
-import Big from "big.js";
+import { Amount, type AmountText } from "../accounts/amount.js";
 import type {
   Capabilities,
   Execution,
@@ -58,7 +58,7 @@ export class SandboxProvider {
     return this.#executions.executed;
   }
 
-  switchesFor(srcAmount: string): Switches {
+  switchesFor(srcAmount: AmountText): Switches {
     return this.#state.switchesFor(srcAmount);
   }
 
@@ -79,7 +79,9 @@ export class SandboxProvider {
   #dearer(): Profile {
     const { profile } = this.#state;
     const cents = (this.#dearerQuotes = (this.#dearerQuotes + 1) % 1_000);
-    const processing = new Big(profile.fees.processing).plus(cents / 100).toFixed(2);
+    const processing = Amount.of(profile.fees.processing)
+      .plus(String(cents / 100))
+      .text(2);
     return { ...profile, fees: { ...profile.fees, processing } };
   }
 

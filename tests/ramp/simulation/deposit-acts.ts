@@ -212,10 +212,10 @@ function paymentProblems(payment: SimBank["arrived"][number], intent: Intent | u
       const posted = total(intent.balances, { account: "provider", currency });
       const wanted = books.get(currency) ?? 0;
       return [
-        ...(sum.eq(0) ? [] : [about(`the journal is off by ${sum.toFixed()} ${currency}`)]),
-        ...(posted.eq(wanted)
+        ...(sum.isZero() ? [] : [about(`the journal is off by ${sum.text()} ${currency}`)]),
+        ...(posted.equals(String(wanted))
           ? []
-          : [about(`posted ${posted.toFixed()} ${currency}, not ${String(wanted)}`)]),
+          : [about(`posted ${posted.text()} ${currency}, not ${String(wanted)}`)]),
       ];
     }),
   ];

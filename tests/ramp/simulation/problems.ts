@@ -29,7 +29,7 @@ function wrongThings(order: {
 
 /** What is wrong by what the ramp knows. */
 export function knownProblems({ balances, transaction, status }: Intent): ReadonlySet<string> {
-  const posted = (about: string): boolean => !total(balances, { account: "provider", about }).eq(0);
+  const posted = (about: string): boolean => !total(balances, { account: "provider", about }).isZero();
   return new Set(
     wrongThings({
       amount: posted("payment") ? (transaction?.receipt?.amountReceived ?? null) : undefined,
@@ -44,7 +44,7 @@ export function knownProblems({ balances, transaction, status }: Intent): Readon
 function balanceProblems({ balances }: Intent): readonly string[] {
   return ["USD", "USDC_POLYGON"].flatMap((currency) => {
     const sum = total(balances, { currency });
-    return sum.eq(0) ? [] : [`the journal is off by ${sum.toFixed()} ${currency}`];
+    return sum.isZero() ? [] : [`the journal is off by ${sum.text()} ${currency}`];
   });
 }
 
@@ -93,7 +93,7 @@ function refundProblems(intent: Intent, { order }: SimProvider): readonly string
     // One that has ended here succeeds when its money leaves.
     const isAwaited = status === "PENDING" && (only.status === "FAILED" || only.status === "CANCELLED");
     const isOver = status !== "SUCCEEDED" && only.status !== "SUCCEEDED" && only.status !== "PENDING";
-    return !(only.status === status || isAwaited || isOver) || !refundAmount(only).eq(amount);
+    return !(only.status === status || isAwaited || isOver) || !refundAmount(only).equals(amount);
   });
   return [
     ...undecided.map(({ id, status }) => `the refund ${id} stays ${status}`),
@@ -111,9 +111,9 @@ function ledgerProblems(intent: Intent, provider: SimProvider): readonly string[
   return ["USD", "USDC_POLYGON"].flatMap((currency) => {
     const posted = total(intent.balances, { account: "provider", currency });
     const wanted = new Big(isKnown ? (expected[currency] ?? "0") : "0");
-    return posted.eq(wanted)
+    return posted.equals(String(wanted))
       ? []
-      : [`${currency}: posted ${posted.toFixed()}, but the provider has ${wanted.toFixed()}`];
+      : [`${currency}: posted ${posted.text()}, but the provider has ${wanted.toFixed()}`];
   });
 }
 
@@ -126,7 +126,7 @@ export function unflagged(
   // What a restore lost, the doctor names (`doctor --restored`).
   if (order === null || intent.transaction === null) return [];
   // Neither the report nor a recorded one says that it was ever paid.
-  const isPosted = !total(intent.balances, { account: "provider", about: "payment" }).eq(0);
+  const isPosted = !total(intent.balances, { account: "provider", about: "payment" }).isZero();
   if (order.status === "FAILED" && order.receipt === undefined && !isPosted) return [];
   return wrongThings({
     amount: order.wasPaid ? (order.receipt?.amountReceived ?? null) : undefined,

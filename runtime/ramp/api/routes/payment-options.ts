@@ -1,5 +1,5 @@
 import { listOf } from "@routewright/runtime/internal/core/model/schema.js";
-import Big from "big.js";
+import { Amount } from "../../accounts/amount.js";
 import { readAmount } from "../../accounts/currency.js";
 import { recordQuote } from "../../providers/held-quotes.js";
 import {
@@ -76,20 +76,20 @@ function offersOf(
         travelRuleFrom,
       }) => {
         const countries = named.filter((country) => !isRampError(readCountry(country, "")));
-        const [least, most] = [new Big(minSrcAmount), new Big(maxSrcAmount)];
+        const [least, most] = [Amount.of(minSrcAmount), Amount.of(maxSrcAmount)];
         const isOffered =
           srcCurrencyCode === from &&
           destCurrencyCode === to &&
           rails.some((known) => known.code === rail) &&
           countries.length > 0 &&
-          least.lte(most) &&
-          most.gt(0);
+          !least.isMore(most) &&
+          most.isPositive();
         if (!isOffered) return [];
         const limits = {
-          minimum: least.toFixed(decimals, Big.roundUp),
-          maximum: most.toFixed(decimals, Big.roundDown),
+          minimum: least.roundedUp(decimals).text(decimals),
+          maximum: most.roundedDown(decimals).text(decimals),
           ...(travelRuleFrom !== undefined && {
-            travelRuleFrom: new Big(travelRuleFrom).toFixed(decimals, Big.roundUp),
+            travelRuleFrom: Amount.of(travelRuleFrom).roundedUp(decimals).text(decimals),
           }),
         };
         return [{ providerId: id, providerCode: code, rail, countries, ...limits }];
