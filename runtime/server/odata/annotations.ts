@@ -35,7 +35,8 @@ export const SERVICE_ANNOTATIONS: Annotations = {
   },
   "Capabilities.SupportedFormats": ["application/json;odata.metadata=minimal;IEEE754Compatible=true"],
   "Capabilities.AsynchronousRequestsSupported": false,
-  "Capabilities.BatchSupported": false,
+  "Capabilities.BatchSupported": true,
+  "Capabilities.BatchSupport": record({ Supported: true, SupportedFormats: ["application/json"] }),
   "Capabilities.CrossJoinSupported": false,
   "Capabilities.KeyAsSegmentSupported": false,
   "Capabilities.FilterFunctions": [

@@ -13,6 +13,8 @@ import {
   freshnessHeaders,
   qualityHeaders,
   respond,
+  type RowsResponse,
+  type Sent,
 } from "../../core/response/respond.js";
 import { versionHeaders } from "./errors.js";
 import { type Asked, type OdataQuery, resolveOdata } from "./query.js";
@@ -30,9 +32,12 @@ export interface OdataBody {
   ) => Result<QueryResult> | Promise<Result<QueryResult>>;
 }
 
+/** A request below `/odata`; one of a batch has a response of its own. */
+export type OdataExchange = Exchange & { readonly deliver?: (response: RowsResponse) => Promise<Sent> };
+
 /** Asks a set for rows and sends them: the steps of a request to the endpoint itself. Null when the client has disconnected. */
 export async function answerOdata(
-  exchange: Exchange,
+  exchange: OdataExchange,
   set: OdataSet,
   asked: Asked,
   wantsTotal: boolean,
@@ -59,7 +64,8 @@ export async function answerOdata(
   if (answer.result?.kind === "stream" && (isHttpError(result) || result?.kind !== "stream"))
     await answer.result.stream.chunks.return();
   if (isHttpError(result)) return result;
-  exchange.sent = await respond({
+  const { deliver = respond } = exchange;
+  exchange.sent = await deliver({
     request,
     response: exchange.response,
     answer: { ...answer, result, tag: answer.tag && formTag(answer.tag, form) },
@@ -123,12 +129,20 @@ export function wrapped(result: QueryResult, head: string, tail: (hasMore: boole
   return new BufferedResult(all, rows, databaseMs, hasMore, nextCursor);
 }
 
-/** The rows of a result as a text: of few. */
-export async function textOf(result: QueryResult): Promise<string> {
-  if (result.kind === "buffered") return result.body.toString();
-  const chunks: Buffer[] = [];
-  let chunk = await result.stream.chunks.next();
-  for (; chunk.done !== true; chunk = await result.stream.chunks.next())
-    chunks.push(Buffer.from(chunk.value));
-  return result.frame.head + Buffer.concat(chunks).toString() + result.frame.tail(chunk.value);
+/** The body of a result as a text; null where it is longer. */
+export async function textOf(result: QueryResult, maxBytes = Infinity): Promise<string | null> {
+  if (result.kind === "buffered") return result.bytes > maxBytes ? null : result.body.toString();
+  const { chunks } = result.stream;
+  const read: Buffer[] = [];
+  let bytes = 0;
+  let chunk = await chunks.next();
+  for (; chunk.done !== true && bytes <= maxBytes; chunk = await chunks.next()) {
+    read.push(Buffer.from(chunk.value));
+    bytes += chunk.value.length;
+  }
+  if (chunk.done !== true) {
+    await chunks.return();
+    return null;
+  }
+  return result.frame.head + Buffer.concat(read).toString() + result.frame.tail(chunk.value);
 }

@@ -8,8 +8,8 @@ import {
 import type { Gateway } from "../../core/handler/gateway.js";
 import type { ActiveRelease, LoadedRelease } from "../../core/handler/loaded-release.js";
 import { pathItem, pathOf } from "../../core/http/route.js";
-import { httpError } from "../../core/model/errors.js";
 import type { Documents } from "../../pages/documents.js";
+import { serveBatch } from "./batch.js";
 import { metadataDocument, type OdataSource, serviceDocument } from "./documents.js";
 import { odataError } from "./errors.js";
 import { ROOT, serveSet, type SetPath } from "./rows.js";
@@ -45,8 +45,8 @@ export class Odata {
       itemOf("GET", path, OF_DOCUMENT, (exchange) => handle(exchange, source));
     this.#root = document(ROOT, serviceDocument);
     this.#metadata = document(`${ROOT}/$metadata`, metadataDocument);
-    this.#batch = itemOf("POST", `${ROOT}/$batch`, OF_CALLER, () =>
-      httpError("notImplemented", { name: "$batch", reason: "send each request by itself" }),
+    this.#batch = itemOf("POST", `${ROOT}/$batch`, OF_CALLER, (exchange) =>
+      serveBatch(exchange, (path) => this.#itemAt(path)),
     );
     this.#unknown = { ...itemOf("GET", "", OF_CALLER, () => null), allowed: null, endpoint: null };
   }

@@ -1,8 +1,7 @@
-import type { Exchange } from "../../core/handler/exchange.js";
 import { httpError, type HttpError, isHttpError } from "../../core/model/errors.js";
 import { queryOf } from "../../core/http/route.js";
 import { BufferedResult } from "../../core/response/buffered-result.js";
-import { answerOdata, type OdataBody, textOf, wrapped } from "./answer.js";
+import { answerOdata, type OdataBody, type OdataExchange, textOf, wrapped } from "./answer.js";
 import { readKey } from "./filter.js";
 import { type OdataOptions, readFlag, readOptions, type SystemOption } from "./options.js";
 import { isOwnParameter, type OdataQuery } from "./query.js";
@@ -14,7 +13,11 @@ import type { OdataSet } from "./sets.js";
 export type SetPath = { readonly kind: "rows" | "count" } | { readonly kind: "row"; readonly key: string };
 
 /** Serves a set. Null where the response is sent, or the client has disconnected. */
-export async function serveSet(exchange: Exchange, set: OdataSet, path: SetPath): Promise<HttpError | null> {
+export async function serveSet(
+  exchange: OdataExchange,
+  set: OdataSet,
+  path: SetPath,
+): Promise<HttpError | null> {
   const { request } = exchange;
   const options = readOptions(queryOf(request).toString(), (name) => isOwnParameter(set, name));
   if (isHttpError(options)) return options;
@@ -26,7 +29,7 @@ export async function serveSet(exchange: Exchange, set: OdataSet, path: SetPath)
 }
 
 interface SetRequest {
-  readonly exchange: Exchange;
+  readonly exchange: OdataExchange;
   readonly set: OdataSet;
   readonly options: OdataOptions;
   readonly representation: Representation;
@@ -66,7 +69,7 @@ async function serveRow(asked: SetRequest, key: string): Promise<HttpError | nul
   return answerOdata(exchange, set, { options, representation, conditions, limit: 1 }, false, (query) => ({
     ...formOf(asked, query),
     bodyOf: async ({ result }) => {
-      const row = (await textOf(result)).trim().replace(/^\[\s*|\s*\]$/g, "");
+      const row = ((await textOf(result)) ?? "").trim().replace(/^\[\s*|\s*\]$/g, "");
       if (row === "") return httpError("notFound");
       const context = contextOf(asked, query, "/$entity");
       return new BufferedResult(
@@ -80,7 +83,7 @@ async function serveRow(asked: SetRequest, key: string): Promise<HttpError | nul
 
 /** `/$count`: the number as a text. */
 async function serveCount(
-  exchange: Exchange,
+  exchange: OdataExchange,
   set: OdataSet,
   options: OdataOptions,
 ): Promise<HttpError | null> {

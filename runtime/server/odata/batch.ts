@@ -1,0 +1,213 @@
+import type { IncomingMessage } from "node:http";
+import type { DataPath, Exchange } from "../../core/handler/exchange.js";
+import { recordRequest, StepTimes } from "../../core/handler/record-request.js";
+import { readBodyText } from "../../core/handler/resolve.js";
+import type { Handled } from "../../core/http/route.js";
+import type { Reply } from "../../core/http/send.js";
+import { httpError, type HttpError, isHttpError, type Result } from "../../core/model/errors.js";
+import { matchesTag } from "../../core/response/entity-tag.js";
+import { authorize, requireAccess } from "../../core/request/authorize.js";
+import { readJson } from "../../core/request/request-fields.js";
+import { NO_ROWS, type RowsResponse } from "../../core/response/respond.js";
+import { type OdataExchange, textOf } from "./answer.js";
+import { odataError, versionHeaders } from "./errors.js";
+import { ROOT } from "./rows.js";
+
+/** Reads of one batch: each counts as a request of its caller. */
+const MAX_REQUESTS = 20;
+
+/** Of all responses: they are held in memory until the last one is there. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** A request in a batch (OData JSON Format 4.01, 19.1). */
+interface BatchRequest {
+  readonly id: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A part of the response, as its JSON. */
+interface BatchPart {
+  readonly text: string;
+  readonly bytes: number;
+  readonly isError: boolean;
+}
+
+/** `POST /odata/$batch`: reads one after the other, each with the checks, limits and records of a request of its own. */
+export async function serveBatch(
+  exchange: Exchange,
+  itemAt: (path: string) => DataPath,
+): Promise<Handled<HttpError>> {
+  const requests = await readBatch(exchange);
+  if (requests === null || isHttpError(requests)) return requests;
+  const goesOn = /(?:^|[,;])\s*(?:odata\.)?continue-on-error(?!\s*=\s*"?false)/i.test(
+    String(exchange.request.headers.prefer ?? ""),
+  );
+  const parts: string[] = [];
+  let left = MAX_BYTES;
+  for (const each of requests) {
+    const part = await answerPart(exchange, each, { itemAt, left, isFirst: parts.length === 0 });
+    if (part === null) return null;
+    parts.push(part.text);
+    left -= part.bytes;
+    // OData 4.01, 11.7.2.
+    if (part.isError && !goesOn) break;
+  }
+  const headers = { "Content-Type": "application/json", ...versionHeaders(exchange.request) };
+  return { status: 200, body: `{"responses":[${parts.join(",")}]}`, headers };
+}
+
+/** Null when the client has disconnected. */
+async function readBatch({ request, context }: Exchange): Promise<Result<readonly BatchRequest[]> | null> {
+  if (/^multipart\//i.test(request.headers["content-type"] ?? ""))
+    return httpError("notImplemented", { name: "multipart/mixed", reason: "send the batch as JSON" });
+  const text = await readBodyText(request, context.caller);
+  if (text === null || isHttpError(text)) return text;
+  const body = readJson(text);
+  if (isHttpError(body)) return body;
+  const { requests } = (body.json ?? {}) as { readonly requests?: unknown };
+  if (!Array.isArray(requests) || requests.length === 0)
+    return httpError("parameterRequired", { name: "requests" });
+  if (requests.length > MAX_REQUESTS)
+    return httpError("tooManyValues", { name: "requests", max: MAX_REQUESTS });
+  const read = requests.map(readRequest);
+  const problem = read.find(isHttpError);
+  if (problem !== undefined) return problem;
+  const all = read as readonly BatchRequest[];
+  const areDifferent = new Set(all.map(({ id }) => id)).size === all.length;
+  return areDifferent ? all : httpError("valueNotOfType", { name: "id", type: "different for each request" });
+}
+
+function readRequest(request: unknown): Result<BatchRequest> {
+  const { id, method, url, headers = {}, ...others } = (request ?? {}) as Readonly<Record<string, unknown>>;
+  const [other] = Object.keys(others);
+  if (other !== undefined)
+    return httpError("notImplemented", {
+      name: other.slice(0, 50).toWellFormed(),
+      reason: "a batch has reads alone",
+    });
+  if (typeof method !== "string" || method.toUpperCase() !== "GET") return httpError("methodNotAllowed");
+  if (typeof id !== "string" || typeof url !== "string" || typeof headers !== "object" || headers === null)
+    return httpError("valueNotOfType", { name: "requests", type: "objects with texts as id and url" });
+  const texts = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)] as const);
+  return { id, url, headers: Object.fromEntries(texts.filter(([name]) => OF_READ.has(name))) };
+}
+
+/** Headers that a request in a batch may have for itself; its key is that of the batch. */
+const OF_READ: ReadonlySet<string> = new Set([
+  ...["accept", "if-none-match", "odata-maxversion", "odata-version", "prefer"],
+]);
+
+/** The path and the query of an address, which is relative to the service, absolute, or of this path. */
+function targetOf(url: string): string {
+  const path = url.replace(/^https?:\/\/[^/]*/i, "");
+  const at = path.startsWith("/") ? path.indexOf(`${ROOT}/`) : -1;
+  return at >= 0 ? path.slice(at) : `${ROOT}/${path.replace(/^\//, "")}`;
+}
+
+interface BatchPlace {
+  readonly itemAt: (path: string) => DataPath;
+  /** Bytes that are left for the response. */
+  readonly left: number;
+  /** The batch has been counted as its first request. */
+  readonly isFirst: boolean;
+}
+
+async function answerPart(
+  batch: Exchange,
+  { id, url, headers }: BatchRequest,
+  { itemAt, left, isFirst }: BatchPlace,
+): Promise<BatchPart | null> {
+  const { gateway } = batch;
+  const request = requestOf(batch.request, targetOf(url), headers);
+  const item = itemAt((request.url ?? "").split("?", 1)[0] ?? "");
+  const context = isFirst ? batch.context : await authorize(gateway, request, batch.context.isStillNeeded);
+  const access = item.routes[0]?.access ?? batch.access;
+  let body: Reply | null = null;
+  const exchange: OdataExchange = {
+    ...{ ...batch, request, item, context, access, times: new StepTimes() },
+    ...{ parameters: [], shape: null, sent: NO_ROWS },
+    deliver: async (response) => {
+      body = await replyOf(exchange, response, left);
+      const { result, hasRunQuery } = response.answer;
+      const isBuffered = result?.kind === "buffered";
+      const databaseMs = isBuffered && hasRunQuery ? result.databaseMs : null;
+      return { rows: isBuffered ? result.rows : null, bytes: body.body.length, databaseMs };
+    },
+  };
+  const outcome = refusalOf(exchange) ?? (await item.routes[0]?.handle(exchange)) ?? null;
+  const refusal = outcome !== null && isHttpError(outcome) ? outcome : null;
+  const reply = refusal === null ? ((outcome as Reply | null) ?? body) : odataError(exchange, refusal);
+  record(exchange, refusal, reply);
+  return reply === null ? null : partOf(id, reply);
+}
+
+/** A response with rows in memory. */
+async function replyOf(
+  exchange: OdataExchange,
+  { answer: { result, tag }, contentType = "", request }: RowsResponse,
+  maxBytes: number,
+): Promise<Reply> {
+  const etag = tag ?? (result?.kind === "buffered" ? result.tag : null);
+  const headers = { "Content-Type": contentType, ...(etag !== null && { ETag: etag }) };
+  if (result === null || (etag !== null && matchesTag(etag, request.headers["if-none-match"])))
+    return { status: 304, body: "", headers };
+  const body = await textOf(result, maxBytes);
+  if (body !== null) return { status: 200, body, headers };
+  const reason = "the responses of the batch are longer than 8 MiB: send this request by itself";
+  return odataError(exchange, httpError("notImplemented", { name: "$batch", reason }));
+}
+
+/** As each request is refused: key, limit, path, tier. */
+function refusalOf({ gateway, item, context, access }: Exchange): HttpError | null {
+  if (context.refusal !== null) return context.refusal;
+  if (item.allowed === null || item.routes[0]?.method !== "GET") return httpError("notFound");
+  const refused = access.tier === undefined ? null : requireAccess(item.path, access.tier, context.caller);
+  return refused !== null && gateway.catalogue === "allowed" ? httpError("notFound") : refused;
+}
+
+function record(
+  { gateway, item, context, times, parameters, shape, sent, trace }: Exchange,
+  error: HttpError | null,
+  reply: Reply | null,
+): void {
+  if (item.endpoint === undefined) return;
+  recordRequest(gateway, context, {
+    method: "GET",
+    route: item.endpoint?.path ?? null,
+    path: item.endpoint === null ? `${ROOT}/$batch` : null,
+    ...{ parameters, shape, error, trace, sent, times },
+    status: reply?.status ?? 200,
+  });
+}
+
+/** Headers of the batch's own body and response. */
+const OF_BATCH: ReadonlySet<string> = new Set([
+  ...["accept", "accept-encoding", "content-length", "content-type", "if-none-match", "prefer", "range"],
+]);
+
+/** A request that has all of the batch's but its address and what it says of its response. */
+function requestOf(batch: IncomingMessage, url: string, headers: BatchRequest["headers"]): IncomingMessage {
+  const own = Object.entries(batch.headers).filter(([name]) => !OF_BATCH.has(name));
+  return Object.create(batch, {
+    method: { value: "GET" },
+    url: { value: url },
+    headers: { value: { ...Object.fromEntries(own), ...headers } },
+    rawHeaders: { value: [] },
+  }) as IncomingMessage;
+}
+
+/** Headers of a response in a batch: the others are those of the batch. */
+const SHOWN: ReadonlySet<string> = new Set([
+  ...["content-type", "etag", "odata-version", "preference-applied", "retry-after", "www-authenticate"],
+]);
+
+function partOf(id: string, { status, body, headers = {} }: Reply): BatchPart {
+  const text = body.toString();
+  const names = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const shown = Object.fromEntries(names.filter(([name]) => SHOWN.has(name)));
+  const isJson = /json/.test(shown["content-type"] ?? "json");
+  const content = text === "" ? "" : `,"body":${isJson ? text : JSON.stringify(text)}`;
+  const head = JSON.stringify({ id, status, headers: shown }).slice(0, -1);
+  return { text: `${head}${content}}`, bytes: text.length, isError: status >= 400 };
+}

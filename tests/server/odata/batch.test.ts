@@ -1,0 +1,136 @@
+import { describe, expect, it } from "vitest";
+import { KEYS } from "../../support/service.js";
+import { ask, url } from "./orders-by-odata.js";
+
+interface Part {
+  readonly id: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: {
+    readonly value?: readonly { readonly id: number }[];
+    readonly error?: { readonly code: string };
+  };
+}
+
+const send = (body: unknown, headers: Record<string, string> = {}, key: string = KEYS.tier3) =>
+  ask("/$batch", { key, method: "POST", body, headers: { "content-type": "application/json", ...headers } });
+
+const get = (id: string, path: string, headers: object = {}) => ({ id, method: "GET", url: path, headers });
+
+async function partsOf(requests: readonly object[], headers: Record<string, string> = {}, key?: string) {
+  const reply = await send({ requests }, headers, key);
+  if (reply.status !== 200) throw new Error(`${String(reply.status)} ${reply.text}`);
+  return (JSON.parse(reply.text) as { responses: readonly Part[] }).responses;
+}
+
+const GO_ON = { prefer: "odata.continue-on-error" };
+
+describe("$batch", () => {
+  it("answers each read as by itself", async () => {
+    const parts = await partsOf([
+      get("a", "shop__orders?$filter=status%20eq%20'paid'&$select=id"),
+      get("b", "/odata/shop__orders/$count"),
+      get("c", `${url}/odata/shop__orders(2)?$select=id`),
+      get("d", "shop__orders?$top=1&$select=big", { Accept: "application/json;IEEE754Compatible=true" }),
+      get("e", "shop__whole()"),
+    ]);
+    expect(parts.map(({ id, status }) => [id, status])).toEqual(
+      ["a", "b", "c", "d", "e"].map((id) => [id, 200]),
+    );
+    const [a, b, c, d, e] = parts.map(({ body }) => body);
+    expect(a?.value).toEqual([{ id: 1 }, { id: 4 }]);
+    expect(b).toBe("5");
+    expect(c).toMatchObject({ id: 2 });
+    expect(d?.value).toEqual([{ big: "9007199254740993" }]);
+    expect(e?.value).toHaveLength(5);
+    const single = await ask("/shop__orders?$filter=status eq 'paid'&$select=id");
+    expect(a).toEqual(JSON.parse(single.text));
+  });
+
+  it("stops at the first error, unless the client prefers to go on", async () => {
+    const requests = [get("1", "shop__none"), get("2", "shop__orders?$top=1")];
+    expect((await partsOf(requests)).map(({ id, status }) => [id, status])).toEqual([["1", 404]]);
+    const all = await partsOf(requests, GO_ON);
+    expect(all.map(({ id, status }) => [id, status])).toEqual([
+      ["1", 404],
+      ["2", 200],
+    ]);
+    expect(all[0]?.body?.error?.code).toBe("notFound");
+  });
+
+  it("has the tier, list and organization of its key, which no request in it changes", async () => {
+    const requests = [
+      get("1", "shop__paid", { "X-API-Key": KEYS.tier3, Authorization: `Bearer ${KEYS.tier3}` }),
+      get("2", "shop__mine?$select=id"),
+    ];
+    const [paid, mine] = await partsOf(requests, GO_ON, KEYS.tier1);
+    expect([paid?.status, paid?.body?.error?.code]).toEqual([403, "tierTooLow"]);
+    expect(mine?.body?.value).toEqual([{ id: 1 }, { id: 4 }]);
+    const anonymous = await ask("/$batch", {
+      ...{ method: "POST", body: { requests: [get("1", "shop__paid")] } },
+      headers: { "content-type": "application/json" },
+    });
+    expect(anonymous.text).toContain('"status":401');
+  });
+
+  it("counts each of its reads against the window", async () => {
+    const left = async () =>
+      Number((await ask("/shop__orders?$top=1", { key: KEYS.tier2 })).headers["x-ratelimit-remaining"]);
+    const before = await left();
+    await partsOf(
+      [get("1", "shop__orders"), get("2", "shop__orders"), get("3", "shop__orders")],
+      {},
+      KEYS.tier2,
+    );
+    expect(await left()).toBe(before - 4);
+  });
+
+  it("knows entity tags, and answers documents", async () => {
+    const [first] = await partsOf([get("1", "shop__orders?$top=1")]);
+    const again = await partsOf(
+      [get("1", "shop__orders?$top=1", { "If-None-Match": first?.headers["etag"] }), get("2", "")],
+      {
+        "accept-encoding": "gzip",
+      },
+    );
+    expect(again.map(({ status }) => status)).toEqual([304, 200]);
+    expect(again[1]?.body?.value?.length).toBe(7);
+  });
+
+  it.each([
+    ["none", { requests: [] }, 400],
+    ["no list", {}, 400],
+    ["a list", [], 400],
+    ["no JSON", "{", 400],
+    ["more than 20", { requests: Array.from({ length: 21 }, (_, i) => get(String(i), "shop__orders")) }, 400],
+    ["two of an id", { requests: [get("1", "shop__orders"), get("1", "shop__orders")] }, 400],
+    ["null", { requests: [null] }, 405],
+    ["a number as id", { requests: [{ ...get("1", "x"), id: 1 }] }, 400],
+    ["a write", { requests: [{ ...get("1", "shop__orders"), method: "POST" }] }, 405],
+    ["a group", { requests: [{ ...get("1", "shop__orders"), atomicityGroup: "g" }] }, 501],
+    ["a body", { requests: [{ ...get("1", "shop__orders"), body: {} }] }, 501],
+    ["depth", `{"requests":${"[".repeat(5000)}`, 400],
+  ])("of %s is refused", async (_, body, status) => {
+    const reply = await send(body);
+    expect([reply.status, reply.text.length < 1000]).toEqual([status, true]);
+  });
+
+  it("is JSON, and holds no batch and no path of another service", async () => {
+    expect((await send("--b", { "content-type": "multipart/mixed; boundary=b" })).status).toBe(501);
+    const urls = [
+      "$batch",
+      "../v1/shop/orders",
+      "/v1/shop/orders",
+      "http://x/v1/system/usage",
+      "\u0000",
+      "%",
+      "//",
+      "",
+    ];
+    const parts = await partsOf(
+      urls.map((path, i) => get(String(i), path)),
+      GO_ON,
+    );
+    expect(parts.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 404, 404, 200]);
+  });
+});
