@@ -18,6 +18,7 @@ import {
   VALUE,
 } from "./plan.js";
 import { filtersOf, splitByTime, type TimeFilters } from "./row-filters.js";
+import type { Totals } from "./period-positions.js";
 import { runningTotals } from "./running-totals.js";
 import { filledValue, inOtherPeriods, type Offset, onSpine } from "./spine-joins.js";
 import { periodsOf } from "./time-spine.js";
@@ -27,13 +28,13 @@ export function cumulativeLeaf(build: GroupsBuild, use: LeafUse, offset: Offset 
   const { leaf } = use;
   const { dialect, grouping } = build;
   const filters = splitByTime(leaf, filtersOf(build, use));
-  const isOfEnds = offset === null && endsSuffice(build, leaf);
+  const periods = offset === null ? wantedPeriods(build, leaf) : "each";
   const totals =
     offset === null
-      ? runningTotals({ build, leaf, filters, isOfEnds })
+      ? runningTotals({ build, leaf, filters, periods })
       : offsetTotals(build, leaf, filters, offset);
   const rows = filled(build, use, totals);
-  if (isOfEnds || timeGroups(build, leaf)[0]?.grain === timeGrainOf(build, leaf)) return rows;
+  if (periods === "last" || timeGroups(build, leaf)[0]?.grain === timeGrainOf(build, leaf)) return rows;
   const end = leaf.cumulative?.periodAggregation ?? "last";
   const total: ColumnExpression = ({ value }) =>
     end === "average"
@@ -42,11 +43,15 @@ export function cumulativeLeaf(build: GroupsBuild, use: LeafUse, offset: Offset 
   return aggregate(rows, grouping.groups.map(groupName), [VALUE, total]);
 }
 
-/** Whether what is wanted of each group is the value of its last period: rows that count for an earlier period of it count for that one too. */
-function endsSuffice(build: GroupsBuild, leaf: Leaf): boolean {
+/** Of which periods values are wanted. Where rows that count for a period count for all later ones of its group, the last one's suffices. */
+function wantedPeriods(build: GroupsBuild, leaf: Leaf): Totals["periods"] {
   const { window, toGrain, periodAggregation } = leaf.cumulative ?? {};
-  if (periodAggregation !== "last" || window !== undefined || leaf.onSpine === true) return false;
-  return toGrain === undefined || timeGroups(build, leaf).some(({ grain }) => isWithin(grain, toGrain));
+  const isOfPeriods = timeGroups(build, leaf)[0]?.grain === timeGrainOf(build, leaf);
+  if (isOfPeriods || periodAggregation !== "last" || leaf.onSpine === true) return "each";
+  if (window !== undefined) return "last covered";
+  const isCovered =
+    toGrain === undefined || timeGroups(build, leaf).some(({ grain }) => isWithin(grain, toGrain));
+  return isCovered ? "last" : "each";
 }
 
 /** Whether a period of a grain is within one of another. */
@@ -77,7 +82,7 @@ function offsetTotals(
     isTimeOf(leaf, group.name) ? { ...group, grain } : group,
   );
   const filters = { onTime: { filters: [], conditions: [] }, others };
-  const totals = runningTotals({ build: withGroups(build, untimed), leaf, filters, isOfEnds: false });
+  const totals = runningTotals({ build: withGroups(build, untimed), leaf, filters, periods: "each" });
   const periods = periodsOf(build, { leaf, grain, filters: onTime });
   return inOtherPeriods(build, periods, totals, { grain, offset, time: PERIOD });
 }

@@ -26,8 +26,8 @@ export interface Totals {
   readonly build: GroupsBuild;
   readonly leaf: Leaf;
   readonly filters: TimeFilters;
-  /** Only the last period of each group. */
-  readonly isOfEnds: boolean;
+  /** `each`; of each time group only the `last`; or the last that a row counts for, which differs by group: `last covered`. */
+  readonly periods: "each" | "last" | "last covered";
 }
 
 /** The positions of the periods for which a row counts: the first, and the one at which it no longer does. */
@@ -98,23 +98,28 @@ function bounds(totals: Totals): PlanStep {
   return compute(ofRows, ...kept([TIME, FIRST, END]));
 }
 
-const LAST = "last period";
+/** The last period of the time groups. */
+export const LAST = "last period";
 
-function periodsFor({ build, leaf, filters, isOfEnds }: Totals): PlanStep {
+function periodsFor({ build, leaf, filters, periods: wanted }: Totals): PlanStep {
   const periods = periodsOf(build, { leaf, grain: timeGrainOf(build, leaf), filters: filters.onTime });
-  if (!isOfEnds) return periods;
+  if (wanted !== "last") return periods;
   const groups = timeGroups(build, leaf).map(groupName);
   const last: ColumnExpression = ({ value }) => sql`${build.dialect.functionName("max")}(${value(PERIOD)})`;
   return compute(aggregate(periods, groups, [LAST, last]), [PERIOD, LAST], ...kept(groups));
 }
 
-/** The periods of the spine with their positions from 1 on. */
+/** The periods of the spine with their positions from 1 on, and the last of their time groups. */
 export function positions(totals: Totals): PlanStep {
-  const number = totals.build.dialect.functionName("row_number");
-  return windows(periodsFor(totals), [
-    POSITION,
-    ({ value }) => sql`${number}() OVER (ORDER BY ${value(PERIOD)})`,
-  ]);
+  const { build, leaf, periods } = totals;
+  const { functionName } = build.dialect;
+  const groups = timeGroups(build, leaf).map(groupName);
+  const number: ColumnExpression = ({ value }) =>
+    sql`${functionName("row_number")}() OVER (ORDER BY ${value(PERIOD)})`;
+  const last: ColumnExpression = ({ value }) =>
+    sql`${functionName("max")}(${value(PERIOD)}) OVER (${partitionBy(groups.map(value))})`;
+  const columns = periods === "last covered" ? ([[LAST, last]] as const) : [];
+  return windows(periodsFor(totals), [POSITION, number], ...columns);
 }
 
 const COUNTED = "counted position";

@@ -20,6 +20,7 @@ import {
 import {
   END,
   FIRST,
+  LAST,
   met,
   NEXT_ROW,
   placed,
@@ -180,7 +181,7 @@ function ofFrames(totals: Totals, rows: PlanStep, running: Running, frame: (time
     sql`CASE WHEN ${infix(value(NUMBER), ">=", value(FIRST))} THEN ${then} ELSE ${otherwise} END`;
   const moments = compute(
     each,
-    ...kept([TIME, ...own]),
+    ...kept([TIME, END, ...own]),
     [AT_MOMENT, (read) => ofPeriod(read, sql`NULL`, read.value(COUNTED))],
     [AT, (read) => ofPeriod(read, read.value(NUMBER), sql`0`)],
   );
@@ -194,10 +195,21 @@ function ofFrames(totals: Totals, rows: PlanStep, running: Running, frame: (time
   const isPeriod: ColumnExpression = ({ value }) => infix(value(AT), ">", sql`0`);
   const moment: ColumnExpression = (read) =>
     sql`CASE WHEN ${isPeriod(read)} THEN ${read.value(PERIOD)} ELSE ${read.value(TIME)} END`;
-  const framed = windows(compute(joined, ...kept([AT, AT_MOMENT, ...groups]), [MOMENT, moment]), [
+  const wanted = totals.periods === "last covered" ? filter(joined, isWanted(totals)) : joined;
+  const framed = windows(compute(wanted, ...kept([AT, AT_MOMENT, ...groups]), [MOMENT, moment]), [
     VALUE,
     ({ value }) =>
       running.over(value(AT_MOMENT), sql` OVER (${partitionBy(own.map(value))}${frame(value(MOMENT))})`),
   ]);
   return compute(filter(framed, isPeriod), [PERIOD, MOMENT], ...kept([...groups, VALUE]));
+}
+
+/** A row itself, the last period of a time group, and the last period of a row that no other follows at once. */
+function isWanted({ build }: Totals): ColumnExpression {
+  const { infix } = build.dialect;
+  return ({ value }) => {
+    const isLast = infix(value(PERIOD), "=", value(LAST));
+    const isEnd = infix(infix(value(AT), "+", sql`1`), "=", value(END));
+    return sql`(${infix(value(AT), "=", sql`0`)} OR ${isLast} OR ${isEnd})`;
+  };
 }
