@@ -8,7 +8,8 @@ import {
   type UsageLine,
   type UsageQuery,
 } from "@routewright/runtime/server";
-import { failed, type Outcome, servedPaths } from "@routewright/runtime/model";
+import { meteringText } from "@routewright/runtime/keys";
+import { failed, messageOf, type Outcome, servedPaths } from "@routewright/runtime/model";
 import { readCatalogueIn } from "../catalogue/catalogue-file.js";
 import { visible } from "../manifest/strings.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
@@ -21,6 +22,7 @@ export interface UsageFlags {
   readonly key?: string;
   readonly generated?: string;
   readonly json: boolean;
+  readonly format?: "csv" | "json" | "cloudevents";
 }
 
 export function configure(command: CliCommand): void {
@@ -34,12 +36,21 @@ export function configure(command: CliCommand): void {
     )
     .addOption(OPTIONS.generated())
     .option("--json", "print JSON", false)
-    .runs((flags: UsageFlags) => usage(flags, process.env))
+    .addOption(
+      new Option(
+        "--format <format>",
+        "for bills: the use of organizations by key, endpoint and hour, of the database of KEYS_DATABASE_URL",
+      ).choices(["csv", "json", "cloudevents"]),
+    )
+    .runs((flags: UsageFlags) =>
+      flags.format === undefined ? usage(flags, process.env) : metering(flags, flags.format, process.env),
+    )
     .helpEnd([
       "usage --since 2026-01-01",
       "usage --by route --key 3f2a9c41",
       "usage --by version   # who still calls an older version of a model",
       "usage --by all --json > usage.json   # for diff --usage",
+      "usage --format cloudevents --since 2026-01-01 > events.json",
     ]);
 }
 
@@ -82,6 +93,26 @@ async function versionUsage(flags: UsageFlags, variables: NodeJS.ProcessEnv): Pr
   });
 }
 
+/** `routewright usage --format`: what is billed. */
+async function metering(
+  { since, key, json, by }: UsageFlags,
+  format: NonNullable<UsageFlags["format"]>,
+  { KEYS_DATABASE_URL: databaseUrl }: NodeJS.ProcessEnv,
+): Promise<CommandResult> {
+  if (key !== undefined || json || by !== "key")
+    return failure("--format goes with --since alone: it has a line for each key, endpoint and hour.");
+  const problems = problemsOf({ since });
+  if (problems.length > 0) return failure(...problems);
+  if (!databaseUrl) return failure("Set KEYS_DATABASE_URL: the use of organizations is stored there.");
+  try {
+    const { text, rows } = await meteringText(databaseUrl, since ?? null, format);
+    const notes = rows === 0 ? ["No use yet. Servers write it within a second."] : [];
+    return { exit: EXIT.ok, output: text, notes };
+  } catch (error) {
+    return failure(`KEYS_DATABASE_URL: ${messageOf(error)}`);
+  }
+}
+
 /** Calls `work` with the database in which servers store usage. */
 export async function withUsageDatabase<Value>(
   variables: NodeJS.ProcessEnv,
@@ -110,7 +141,13 @@ const IN_POSTGRES =
   "Usage is stored in PostgreSQL, and DATABASE_URL is ClickHouse: set DATABASE_URL to PostgreSQL and CLICKHOUSE_URL to ClickHouse, here and for the server. Without PostgreSQL no usage is recorded.";
 
 /** The messages do not repeat the values: a caller may have passed the key itself. */
-function problemsOf({ since, key }: UsageFlags): string[] {
+function problemsOf({
+  since,
+  key,
+}: {
+  readonly since?: string | undefined;
+  readonly key?: string;
+}): string[] {
   return [
     ...(since === undefined || isDay(since) ? [] : ["--since must be a day in UTC, such as 2026-01-31."]),
     ...(key === undefined || /^([0-9a-f]{1,12}|none)$/i.test(key)

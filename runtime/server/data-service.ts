@@ -96,12 +96,14 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     [...active.current.endpoints.values()].flatMap(({ spec }) => relationsOf(spec)),
   );
   warnOfCursorKey(environment, active.current, log);
+  const push = await openPush(environment, log);
   const { keys, keysFile } = environment;
   const watcher = keysFile === null ? null : new KeyFileWatcher(keys, keysFile, log);
   const stop = async (): Promise<void> => {
     watcher?.close();
     parts.events.end();
     await server.stop();
+    await push?.close();
     await parts.close();
   };
   return {
@@ -306,6 +308,16 @@ async function openStoredKeys(
   const stored = await StoredKeyReader.open({ databaseUrl, staleSeconds, plans, reports, log });
   keys.setStored(stored);
   return stored;
+}
+
+/** Sends the use of organizations to METERING_URL; null where it is not set. */
+async function openPush(
+  { keysDatabaseUrl, metering }: Environment,
+  log: Logger,
+): Promise<{ close(): Promise<void> } | null> {
+  if (keysDatabaseUrl === null || metering === null) return null;
+  const { MeteringPush } = await import("./accounts/metering-push.js");
+  return new MeteringPush(keysDatabaseUrl, metering, log);
 }
 
 /** Usage is stored in PostgreSQL. */

@@ -45,3 +45,26 @@ export async function openKeyStore({
   }
   return inline ? new EnvironmentKeys(inline) : new KeyFile(defaultFile);
 }
+
+/** The use of organizations in a database of keys, as text; `since`: a day in UTC. Rejects where the database cannot be read. */
+export async function meteringText(
+  databaseUrl: string,
+  since: string | null,
+  format: "csv" | "json" | "cloudevents",
+): Promise<{ readonly text: string; readonly rows: number }> {
+  const problem = postgresAddressProblem(databaseUrl);
+  if (problem !== null) throw new Error(`must be ${problem.replace(/\.$/, "")}.`);
+  const { readMetered } = await import("./accounts/metering.js");
+  const { cloudEvent, csvOf } = await import("./accounts/metering-formats.js");
+  const use = await readMetered(databaseUrl, since);
+  if (format === "csv") return { text: csvOf(use), rows: use.length };
+  if (format === "json") return { text: listOf(use), rows: use.length };
+  // An open hour would be another event with the same identifier.
+  const closed = use.filter((each) => each.closed);
+  return { text: listOf(closed.map(cloudEvent)), rows: closed.length };
+}
+
+/** A record on each line: there may be a million. */
+function listOf(records: readonly object[]): string {
+  return `[\n${records.map((record) => JSON.stringify(record)).join(",\n")}\n]\n`;
+}

@@ -121,6 +121,14 @@ const SCENARIOS: Readonly<Record<string, (commands: readonly string[]) => Promis
     expect(printed).toContain("ann");
   },
 
+  "runtime/docs/keys.md ## Metering": async ([csv = "", events = ""]) => {
+    const folder = repository();
+    const env = { KEYS_DATABASE_URL: await ownDatabase() };
+    expect(await shell(csv, folder, env)).toContain("id,hour,closed,organization,key");
+    await shell(events, folder, env);
+    expect(readFileSync(join(folder, "events.json"), "utf8")).toBe("[\n\n]\n");
+  },
+
   "runtime/ramp/README.md # The ramp": async (commands) => {
     const folder = repository();
     const env = { DATABASE_URL: await ownDatabase(), RAMP_SECRETS_KEY: "ab".repeat(32) };

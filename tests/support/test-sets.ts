@@ -53,6 +53,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("server/accounts", "quotas", "stored-keys", "unlucky-databases", "upgrade", "workers"),
     ...within(
       "server/accounts",
+      "metering",
       "quotas",
       "stored-keys",
       "unlucky-databases",

@@ -12,6 +12,7 @@ import {
 } from "../../core/environment/variables.js";
 import { postgresAddressProblem } from "../../core/model/postgres-address.js";
 import { SERVER_DEFAULTS } from "../../core/model/limits.js";
+import { QUOTA_UNITS } from "../../core/model/plan.js";
 import { isFetchable } from "../../core/model/store-address.js";
 import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../../core/model/tier.js";
 import type { TokenSettings } from "../../core/request/bearer-tokens.js";
@@ -39,6 +40,8 @@ export function dataSettings(variables: Variables) {
     keysDatabaseUrl: checkedAddress(variables, "KEYS_DATABASE_URL", postgresAddressProblem),
     /** How long keys of the database stay valid while it is away. */
     keysStaleSeconds: variables.whole("KEYS_STALE_SECONDS", 3600, { min: 0, max: 604_800 }),
+    /** Where the use of organizations is sent; null: nowhere. */
+    metering: meteringTarget(variables),
     /** The issuer of JWTs that are accepted like keys; null: none. */
     tokens: tokenSettings(variables),
     /** Requests per minute by the caller's tier. */
@@ -126,6 +129,20 @@ export function dataSettings(variables: Variables) {
     /** Whether usage has the shapes of requests. */
     usageShapes: variables.flag("USAGE_SHAPES", false),
   };
+}
+
+/** The operator names the address: it may be private, over TLS, or this machine. */
+function meteringTarget(variables: Variables) {
+  const expected = "an https:// address, or http:// on this machine";
+  const url = variables.parsed("METERING_URL", null, expected, (text) => (isFetchable(text) ? text : null));
+  const format = variables.oneOf("METERING_FORMAT", "cloudevents", ["cloudevents", "lago", "stripe"]);
+  const token = variables.text("METERING_TOKEN");
+  const unit = variables.oneOf("METERING_UNIT", "requests", QUOTA_UNITS);
+  if (url !== null && variables.text("KEYS_DATABASE_URL") === null)
+    variables.problems.push(
+      "METERING_URL needs KEYS_DATABASE_URL, where the use of organizations is stored.",
+    );
+  return url === null ? null : { url, format, token, unit };
 }
 
 /** Without an audience, tokens that the issuer made for other services would open this one. */

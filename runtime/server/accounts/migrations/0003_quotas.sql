@@ -48,8 +48,18 @@ CREATE TABLE routewright_keys.month_use (
   PRIMARY KEY (organization, month)
 );
 
+-- One row. Hours before `closed_until` are closed: later counts go to the first open one.
+CREATE TABLE routewright_keys.metering (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  closed_until timestamptz NOT NULL,
+  -- Of this database: what it meters has identifiers that no other one has.
+  installation text NOT NULL DEFAULT encode(sha256(convert_to(random()::text || clock_timestamp()::text, 'UTF8')), 'hex')
+);
+INSERT INTO routewright_keys.metering (closed_until) VALUES (date_trunc('hour', now(), 'UTC'));
+
 -- The same by key, endpoint and hour.
 CREATE TABLE routewright_keys.metered (
+  id text NOT NULL UNIQUE,
   hour timestamptz NOT NULL,
   organization bigint NOT NULL,
   key text NOT NULL,
@@ -59,15 +69,13 @@ CREATE TABLE routewright_keys.metered (
   bytes bigint NOT NULL,
   -- Milliseconds that the database took.
   database_ms bigint NOT NULL,
+  -- Until then a process sends it to METERING_URL.
+  claimed_until timestamptz,
+  -- When METERING_URL has acknowledged it.
+  sent_at timestamptz,
   PRIMARY KEY (hour, organization, key, endpoint)
 );
-
--- One row. Hours before this time are closed: later counts go to the first open one.
-CREATE TABLE routewright_keys.metering (
-  one boolean PRIMARY KEY DEFAULT true CHECK (one),
-  closed_until timestamptz NOT NULL
-);
-INSERT INTO routewright_keys.metering (closed_until) VALUES (date_trunc('hour', now(), 'UTC'));
+CREATE INDEX ON routewright_keys.metered (hour, id) WHERE sent_at IS NULL;
 
 -- 80 and 100 percent of a quota, once each in a month and once more where the quota is another.
 CREATE TABLE routewright_keys.quota_events (
@@ -106,6 +114,7 @@ DECLARE
   this_month date := date_trunc('month', now() AT TIME ZONE 'UTC');
   counted bigint;
   open_hour timestamptz;
+  database text;
   answer json;
 BEGIN
   INSERT INTO routewright_keys.processes (id, reported_until)
@@ -125,7 +134,7 @@ BEGIN
   IF (report ->> 'batch')::bigint > counted THEN
     -- No hour is closed meanwhile.
     PERFORM pg_advisory_xact_lock_shared(7262004);
-    SELECT closed_until INTO STRICT open_hour FROM routewright_keys.metering;
+    SELECT closed_until, installation INTO STRICT open_hour, database FROM routewright_keys.metering;
     WITH given AS (
       SELECT greatest(hour, open_hour) AS hour, organization, key, endpoint, sum(requests) AS requests, sum(rows) AS rows,
         sum(bytes) AS bytes, sum(database_ms) AS database_ms
@@ -133,8 +142,8 @@ BEGIN
         requests bigint, rows bigint, bytes bigint, database_ms bigint)
       GROUP BY 1, 2, 3, 4
     ), metered AS (
-      INSERT INTO routewright_keys.metered AS known (hour, organization, key, endpoint, requests, rows, bytes, database_ms)
-      SELECT * FROM given ORDER BY 1, 2, 3, 4
+      INSERT INTO routewright_keys.metered AS known (id, hour, organization, key, endpoint, requests, rows, bytes, database_ms)
+      SELECT left(encode(sha256(convert_to(concat_ws(' ', database, date_part('epoch', hour), organization, key, endpoint), 'UTF8')), 'hex'), 32), given.* FROM given ORDER BY 2, 3, 4, 5
       ON CONFLICT (hour, organization, key, endpoint) DO UPDATE SET
         requests = known.requests + excluded.requests,
         rows = known.rows + excluded.rows,
