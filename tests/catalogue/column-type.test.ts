@@ -4,7 +4,7 @@ import { MAX_TYPE_TEXT } from "../../runtime/core/model/type-text.js";
 import { nullable, typeFrom } from "../../generator/catalogue/types/data-type.js";
 import { jsonSchemaOf } from "../../generator/catalogue/types/json-schema.js";
 import { dataTypeOf } from "../../generator/catalogue/types/read-type.js";
-import { isZoneless } from "../../generator/catalogue/types/type-facts.js";
+import { databaseTypeOf, isZoneless, textFormOf } from "../../generator/catalogue/types/type-facts.js";
 import { typeScriptOf } from "../../generator/catalogue/types/typescript.js";
 
 /** A line per type of both engines: its text, what it is read as, its TypeScript type, its JSON Schema. `vitest -u` writes all but the text. */
@@ -82,6 +82,14 @@ describe("nullable", () => {
   it("changes neither json nor unknown, which hold null already", () => {
     for (const type of ["json", "wibble"].map((text) => dataTypeOf(text))) expect(nullable(type)).toBe(type);
   });
+});
+
+it("an aggregate that is a value is filtered and compared as the value", () => {
+  for (const held of ["UUID", "DateTime64(3)", "Nullable(Int32)"]) {
+    const type = dataTypeOf(`SimpleAggregateFunction(anyLast, ${held})`);
+    expect(databaseTypeOf(type)).toEqual(databaseTypeOf(dataTypeOf(held)));
+    expect(textFormOf(type)).toEqual(textFormOf(dataTypeOf(held)));
+  }
 });
 
 it("only a timestamp of PostgreSQL has no zone, not a field of that name", () => {

@@ -1,4 +1,5 @@
-import { fieldTextOf, typeTextOf } from "@routewright/runtime/model";
+import { ownValue } from "@routewright/runtime/model";
+import { boundsOf, type DataType, type IntegerType } from "../../catalogue/types/data-type.js";
 import { isExactFloat, MAX_EXACT } from "../exact-floats.js";
 import { clickhouseLiteral as literal } from "./literal.js";
 
@@ -8,25 +9,29 @@ export interface ValueConversion {
   readonly isExact: string | null;
 }
 
-type Family =
-  "integer" | "boolean" | "decimal" | "float" | "text" | "time" | "uuid" | "array" | "tuple" | "map";
-
-/** By the first word of a type. */
-const FAMILIES: readonly (readonly [RegExp, Family])[] = [
-  [/^U?Int\d+\b/, "integer"],
-  [/^Bool\b/, "boolean"],
-  [/^Decimal\d*\b/, "decimal"],
-  [/^(Float\d+|BFloat16)\b/, "float"],
-  [/^(String|FixedString|Enum\d*)\b/, "text"],
-  [/^(Date(32|Time|Time64)?)\b/, "time"],
-  [/^UUID\b/, "uuid"],
-  [/^Array\b/, "array"],
-  [/^Tuple\b/, "tuple"],
-  [/^Map\b/, "map"],
-];
-
-const familyOf = (type: string): Family | null =>
-  FAMILIES.find(([pattern]) => pattern.test(bareType(type)))?.[1] ?? null;
+/** Types of one family have conversions alike; null for those that have none. */
+function familyOf(type: DataType): string | null {
+  switch (type.kind) {
+    case "text":
+      return type.format === undefined ? "text" : null;
+    case "enum":
+      return "text";
+    case "date":
+    case "timestamp":
+      return "time";
+    case "record":
+      return "tuple";
+    case "array":
+      return type.name === "array" ? "array" : null;
+    case "time":
+    case "bytes":
+    case "json":
+    case "unknown":
+      return null;
+    default:
+      return type.kind;
+  }
+}
 
 /** The type without `Nullable` and `LowCardinality`. */
 export function bareType(type: string): string {
@@ -36,24 +41,25 @@ export function bareType(type: string): string {
   });
 }
 
-/** A conversion of one bare type to another; `cast` gives the value by the engine's own cast. */
-type Convert = (x: string, from: string, to: string, cast: string) => ValueConversion;
+/** A conversion of one type to another; `cast` gives the value by the engine's own cast. */
+type Convert = (x: string, from: DataType, to: DataType, cast: string) => ValueConversion;
 
 /** Null where values of one type are none of the other: numbers and texts. */
-export function conversionOf(x: string, from: string, to: string): ValueConversion | null {
+export function conversionOf(x: string, from: DataType, to: DataType): ValueConversion | null {
   const key = `${String(familyOf(from))} to ${String(familyOf(to))}`;
   if (key === "array to array") return arrayConversion(x, from, to);
-  if (key === "tuple to tuple" && from !== to) return tupleConversion(x, from, to);
-  const cast = from === to ? x : `CAST(${x}, ${literal(to)})`;
-  const convert = Object.hasOwn(CONVERSIONS, key) ? CONVERSIONS[key] : undefined;
-  return convert?.(x, bareType(from), bareType(to), cast) ?? null;
+  if (key === "tuple to tuple" && from.text !== to.text) return tupleConversion(x, from, to);
+  const cast = from.text === to.text ? x : `CAST(${x}, ${literal(to.text)})`;
+  return ownValue(CONVERSIONS, key)?.(x, from, to, cast) ?? null;
 }
 
 const always: Convert = (_x, _from, _to, value) => ({ value, isExact: null });
-const isHeld = (x: string, to: string): string => `isNotNull(accurateCastOrNull(${x}, ${literal(to)}))`;
+const isHeld = (x: string, to: DataType): string =>
+  `isNotNull(accurateCastOrNull(${x}, ${literal(bareType(to.text))}))`;
+const isSame = (from: DataType, to: DataType): boolean => bareType(from.text) === bareType(to.text);
 
 const CONVERSIONS: Readonly<Record<string, Convert>> = {
-  "integer to integer": (x, from, to, value) => ({ value, isExact: from === to ? null : isHeld(x, to) }),
+  "integer to integer": (x, from, to, value) => ({ value, isExact: isSame(from, to) ? null : isHeld(x, to) }),
   "decimal to integer": (x, _, to, value) => ({
     value,
     isExact: `truncate(${x}) = ${x} AND ${integerBounds(x, to)}`,
@@ -74,22 +80,24 @@ const CONVERSIONS: Readonly<Record<string, Convert>> = {
     return { value, isExact: isExact === "" ? null : isExact };
   },
   "float to decimal": (x, _, to, value) => {
-    const [, precision = "0"] = DECIMAL.exec(to) ?? [];
-    const fits = `abs(${x}) < 1e${String(Number(precision) - scaleOf(to))}`;
+    const fits = `abs(${x}) < 1e${String(wholeDigits(to) ?? 0)}`;
     return { value, isExact: `${isExactFloat(x, scaleOf(to), "truncate")} AND ${fits}` };
   },
   "integer to float": (x, _, to, value) => ({ value, isExact: isHeld(x, to) }),
   "decimal to float": (x, from, _, value) => ({
     value,
-    isExact: `${isExactFloat(`toFloat64(${value})`, scaleOf(from), "truncate")} AND CAST(toFloat64(${value}), ${literal(`Nullable(${from})`)}) = ${x}`,
+    isExact: `${isExactFloat(`toFloat64(${value})`, scaleOf(from), "truncate")} AND CAST(toFloat64(${value}), ${literal(`Nullable(${bareType(from.text)})`)}) = ${x}`,
   }),
   "float to float": (x, from, to, value) => ({
     value,
-    isExact: from === to || to === "Float64" ? null : `toFloat64(${value}) = ${x} OR isNaN(${x})`,
+    isExact: isSame(from, to) || to.name === "float64" ? null : `toFloat64(${value}) = ${x} OR isNaN(${x})`,
   }),
   "text to text": always,
   "uuid to uuid": always,
-  "uuid to text": (x, _, to) => ({ value: `CAST(toString(${x}), ${literal(to)})`, isExact: null }),
+  "uuid to text": (x, _, to) => ({
+    value: `CAST(toString(${x}), ${literal(bareType(to.text))})`,
+    isExact: null,
+  }),
   "text to uuid": (x) => ({
     value: `toUUIDOrNull(${x})`,
     isExact: `lower(${x}) = toString(toUUIDOrNull(${x}))`,
@@ -97,7 +105,7 @@ const CONVERSIONS: Readonly<Record<string, Convert>> = {
   "time to time": (x, from, to, value) => ({ value, isExact: timeIsExact(x, from, to, value) }),
   // Of a table of Iceberg or Delta, which has times of day.
   "time to text": (x, _, to) => ({
-    value: `CAST(replaceOne(toString(${x}), '1970-01-01 ', ''), ${literal(to)})`,
+    value: `CAST(replaceOne(toString(${x}), '1970-01-01 ', ''), ${literal(bareType(to.text))})`,
     isExact: `startsWith(toString(${x}), '1970-01-01 ')`,
   }),
   "tuple to tuple": always,
@@ -105,45 +113,43 @@ const CONVERSIONS: Readonly<Record<string, Convert>> = {
 };
 
 /** A cast of a decimal that is out of range fails. */
-function integerBounds(x: string, to: string): string {
-  const [, unsigned, bits = "64"] = /^(U?)Int(\d+)/.exec(to) ?? [];
-  const size = 2n ** BigInt(bits);
-  const [low, high] = unsigned === "U" ? [0n, size - 1n] : [-size / 2n, size / 2n - 1n];
+function integerBounds(x: string, to: DataType): string {
+  const [low, high] = boundsOf(to as IntegerType);
   return `${x} >= toDecimal256('${String(low)}', 0) AND ${x} <= toDecimal256('${String(high)}', 0)`;
 }
 
 const nested: Convert = (x, from, to, value) => ({
   value,
-  isExact: from === to ? null : `${x} IS NOT DISTINCT FROM ${value}`,
+  isExact: isSame(from, to) ? null : `${x} IS NOT DISTINCT FROM ${value}`,
 });
 
-const DECIMAL = /^Decimal\((\d+), ?(\d+)\)/;
-const scaleOf = (type: string): number => Number(DECIMAL.exec(type)?.[2] ?? 0);
+const scaleOf = (type: DataType): number => (type.kind === "decimal" ? (type.scale ?? 0) : 0);
+
+/** Digits before the point; null of a type that does not say. */
+function wholeDigits(type: DataType): number | null {
+  if (type.kind === "integer") return Math.ceil(type.bits * Math.log10(2));
+  return type.kind === "decimal" && type.precision !== undefined ? type.precision - scaleOf(type) : null;
+}
 
 /** A `Decimal` takes more digits than it is declared with. Null where the export cannot have them. */
-function digitsOf(x: string, from: string, to: string): string | null {
-  const declared = DECIMAL.exec(to);
-  if (declared === null) return null;
-  const [digits, source] = [Number(declared[1]) - Number(declared[2]), DECIMAL.exec(from)];
-  const bits = Number(/^U?Int(\d+)/.exec(from)?.[1] ?? 0);
-  const possible = source === null ? Math.ceil(bits * Math.log10(2)) : Number(source[1]) - Number(source[2]);
-  if (possible <= digits) return null;
-  const bound = `toDecimal256('1${"0".repeat(digits)}', 0)`;
+function digitsOf(x: string, from: DataType, to: DataType): string | null {
+  const [possible, digits] = [wholeDigits(from) ?? 0, wholeDigits(to)];
+  if (digits === null || possible <= digits) return null;
+  const bound = `toDecimal256('1${"0".repeat(Math.max(digits, 0))}', 0)`;
   return `${x} < ${bound} AND ${x} > -${bound}`;
 }
 
 /** Times that ClickHouse prints as they are: a `DateTime64` holds others, and prints the nearest of these. */
-function timeIsExact(x: string, from: string, to: string, value: string): string | null {
+function timeIsExact(x: string, from: DataType, to: DataType, value: string): string | null {
   const inRange = rangeOf(x, from, to);
-  if (from === to || (inRange === null && to.startsWith("Date32"))) return inRange;
-  const back = `CAST(${value}, ${literal(`Nullable(${from})`)}) = ${x}`;
+  if (isSame(from, to) || (inRange === null && to.name === "date32")) return inRange;
+  const back = `CAST(${value}, ${literal(`Nullable(${bareType(from.text)})`)}) = ${x}`;
   // Out of range the cast itself fails.
   return inRange === null ? back : `if(${inRange}, ${back}, false)`;
 }
 
-function rangeOf(x: string, from: string, to: string): string | null {
-  const [scale, target] = [from, to].map((type) => Number(/^DateTime64\((\d)/.exec(type)?.[1] ?? -1));
-  if (scale === undefined || target === undefined) return null;
+function rangeOf(x: string, from: DataType, to: DataType): string | null {
+  const [scale, target] = [fractionDigits(from), fractionDigits(to)];
   const bound = (text: string, digits: number): string =>
     scale < 0 ? `toDate32('${text.slice(0, 10)}')` : `toDateTime64('${text}', ${String(digits)}, 'UTC')`;
   const begins = `${x} >= ${bound("1900-01-01 00:00:00", 0)}`;
@@ -154,18 +160,21 @@ function rangeOf(x: string, from: string, to: string): string | null {
   return scale === 9 ? begins : `${begins} AND ${x} <= ${bound(end, scale)}`;
 }
 
-function arrayConversion(x: string, from: string, to: string): ValueConversion | null {
-  const [source, target] = [from, to].map((type) => /^Array\((.*)\)$/s.exec(type)?.[1]);
-  const each = source === undefined || target === undefined ? null : conversionOf("e", source, target);
+/** Of a second; -1 of a type that does not say. */
+const fractionDigits = ({ name, argument }: DataType): number =>
+  name === "datetime64" && argument !== null ? argument : -1;
+
+function arrayConversion(x: string, from: DataType, to: DataType): ValueConversion | null {
+  const each = from.kind === "array" && to.kind === "array" ? conversionOf("e", from.of, to.of) : null;
   if (each === null) return null;
-  const value = each.value === "e" ? x : `CAST(arrayMap(e -> ${each.value}, ${x}), ${literal(to)})`;
+  const value = each.value === "e" ? x : `CAST(arrayMap(e -> ${each.value}, ${x}), ${literal(to.text)})`;
   const isExact =
     each.isExact === null ? null : `arrayAll(e -> isNull(e) OR ifNull(${each.isExact}, false), ${x})`;
   return { value, isExact };
 }
 
 /** Each field by its own types: a cast of the whole would not say which values it changes. */
-function tupleConversion(x: string, from: string, to: string): ValueConversion | null {
+function tupleConversion(x: string, from: DataType, to: DataType): ValueConversion | null {
   const [sources, targets] = [fieldsOf(from), fieldsOf(to)];
   if (sources === null || targets === null || sources.size !== targets.size) return null;
   const fields = [...targets].map(([name, type]) => {
@@ -180,14 +189,12 @@ function tupleConversion(x: string, from: string, to: string): ValueConversion |
   if (conversions.length < fields.length) return null;
   const conditions = conversions.flatMap(({ isExact }) => isExact ?? []);
   return {
-    value: `CAST(tuple(${conversions.map(({ value }) => value).join(", ")}), ${literal(to)})`,
+    value: `CAST(tuple(${conversions.map(({ value }) => value).join(", ")}), ${literal(to.text)})`,
     isExact: conditions.length === 0 ? null : conditions.join(" AND "),
   };
 }
 
 /** Fields of a `Tuple` by their names; null where these are missing. */
-function fieldsOf(tuple: string): ReadonlyMap<string, string> | null {
-  const fields = typeTextOf(tuple)?.args.map(fieldTextOf) ?? [];
-  const named = fields.flatMap((field) => (field === null ? [] : [field]));
-  return named.length < fields.length ? null : new Map(named);
+function fieldsOf(tuple: DataType): ReadonlyMap<string, DataType> | null {
+  return tuple.kind === "record" ? new Map(tuple.fields.map(({ name, type }) => [name, type])) : null;
 }

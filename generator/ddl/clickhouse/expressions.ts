@@ -1,5 +1,5 @@
 import { failed, type Outcome, succeeded } from "@routewright/runtime/model";
-import { warehouseTypeOf } from "../../catalogue/types/read-type.js";
+import { dataTypeOf, warehouseTypeOf } from "../../catalogue/types/read-type.js";
 import { clickhouseIdentifier } from "../../verify/clickhouse-relations.js";
 import type { ColumnSource, ExportColumn } from "../paired-columns.js";
 import type { LogicalType } from "../export-files.js";
@@ -113,7 +113,7 @@ function columnConversion(
     case "time in nanoseconds":
       return bareType(to) === "String" ? timeText(x, to) : null;
     case null:
-      return conversionOf(x, onOneLine(type), to);
+      return conversionOf(x, dataTypeOf(onOneLine(type)), dataTypeOf(to));
   }
 }
 
