@@ -1,5 +1,6 @@
 import {
   type ApiRequest,
+  BASE,
   nextOf,
   nextPage,
   type Parameters,
@@ -80,9 +81,22 @@ export function downloadMenu(
       ),
       item(PARQUET, () => begin(close, (progress) => parquetFile(request, progress))),
     ),
+    ...(request.endpoint.aggregate?.rows === false ? [] : connections(request)),
   ]);
   offer();
   return place;
+}
+
+/** Files with which programs ask for the rows of the endpoint themselves, by OData; the reader gives them the key. */
+function connections({ endpoint }: ApiRequest): readonly HTMLElement[] {
+  const links = [
+    { name: "Open in Excel", ending: "odc" },
+    { name: "Open in Power BI", ending: "pbids" },
+  ].map(({ name, ending }) => {
+    const href = `${BASE}/odata/connection.${ending}?path=${encodeURIComponent(endpoint.path)}`;
+    return el("a", { href, download: "" }, el("span.text", name), el("span.rows-of", `a .${ending} file`));
+  });
+  return [el("h3", "All rows, refreshed by the program"), el("div.values", ...links)];
 }
 
 const PARQUET = { name: "Parquet", about: "for DuckDB, polars and pandas" };

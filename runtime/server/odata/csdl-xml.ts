@@ -54,7 +54,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   ...{ "\t": "&#9;", "\n": "&#10;", "\r": "&#13;" },
 };
 
-const escaped = (text: string): string =>
+export const escaped = (text: string): string =>
   printable(text).replace(/[&<>"\t\n\r]/g, (character) => ENTITIES[character] ?? "");
 
 function rowType({ name, keys, isOpen, properties, rowAnnotations }: DescribedSet): string {

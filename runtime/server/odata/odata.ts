@@ -10,6 +10,7 @@ import type { ActiveRelease, LoadedRelease } from "../../core/handler/loaded-rel
 import { pathItem, pathOf } from "../../core/http/route.js";
 import type { Documents } from "../../pages/documents.js";
 import { serveBatch } from "./batch.js";
+import { connectionFile, CONNECTIONS } from "./connections.js";
 import { metadataDocument, type OdataSource, serviceDocument } from "./documents.js";
 import { odataError } from "./errors.js";
 import { ROOT, serveSet, type SetPath } from "./rows.js";
@@ -69,7 +70,7 @@ export class Odata {
       case "$batch":
         return this.#batch;
       default:
-        return this.#setAt(rest) ?? this.#unknown;
+        return CONNECTION_PATHS.get(rest) ?? this.#setAt(rest) ?? this.#unknown;
     }
   }
 
@@ -108,6 +109,13 @@ function itemOf(
 ): DataPath {
   return pathItem([{ method, path, access, operation: null, handle }]);
 }
+
+const CONNECTION_PATHS: ReadonlyMap<string, DataPath> = new Map(
+  Object.entries(CONNECTIONS).map(([name, file]) => [
+    name,
+    itemOf("GET", `${ROOT}/${name}`, OF_DOCUMENT, (exchange) => connectionFile(exchange, file)),
+  ]),
+);
 
 function decoded(path: string): string | null {
   try {

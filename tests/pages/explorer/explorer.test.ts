@@ -144,6 +144,13 @@ describe.skipIf(!needs("chromium"))("/explore", () => {
     expect(await page.locator(".samples .code").innerText()).toContain("session.get(");
     const download = page.waitForEvent("download");
     await page.getByRole("button", { name: "Download all rows" }).click();
+    for (const [name, ending] of [
+      ["Open in Excel", "odc"],
+      ["Open in Power BI", "pbids"],
+    ] as const)
+      expect(await page.getByRole("link", { name }).getAttribute("href")).toBe(
+        `${url}/odata/connection.${ending}?path=%2Fv1%2Fshop%2Fsales%2Fdaily`,
+      );
     await page.getByRole("button", { name: "Download CSV" }).click();
     const file = readFileSync(await (await download).path(), "utf8");
     const [header, first, ...others] = file.split("\r\n");
