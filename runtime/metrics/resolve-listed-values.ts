@@ -39,7 +39,7 @@ export function readValuesQuestion(
   sent: RawFields,
   isFacet: boolean,
 ): Result<ValuesQuestion> {
-  const asked = readColumn(endpoint.spec, isPrivate, sent);
+  const asked = readColumn(endpoint.spec, isPrivate, sent, isFacet);
   if (isHttpError(asked)) return asked;
   const fields = withOperators(endpoint, new Map([...sent].filter(([name]) => !OWN_FIELDS.includes(name))));
   if (isHttpError(fields)) return fields;
@@ -82,6 +82,7 @@ function readColumn(
   endpoint: Endpoint,
   isPrivate: (column: string) => boolean,
   fields: RawFields,
+  isFacet: boolean,
 ): Result<AskedValues> {
   const column = readRequired("column", fields);
   if (isHttpError(column)) return column;
@@ -95,7 +96,10 @@ function readColumn(
       ? endpoint.columns.map(({ name }) => name).filter((name) => !isPrivate(name))
       : groupsOf(grouping.aggregate, isPrivate);
   if (names.includes(column)) return { column, grouping };
-  return httpError("valuesColumn", { names: names.join(", ") || "none" });
+  const known = names.join(", ") || "none";
+  return isFacet
+    ? httpError("valueNotOfType", { name: "columns", type: `among: ${known}` })
+    : httpError("valuesColumn", { names: known });
 }
 
 /** What `group_by` may name. A saved query with a limit has the groups of its first rows only. */

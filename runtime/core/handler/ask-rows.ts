@@ -104,7 +104,7 @@ export async function askAll<T extends object>(
   times.end("run");
   const error = isHttpError(outcome) ? outcome : null;
   recordRequest(gateway, context, {
-    method: "GET",
+    method: requestPath === null ? "GET" : (request.method ?? "GET"),
     route: spec.path,
     path: requestPath,
     parameters: isHttpError(questions) ? [] : [...new Set(questions.flatMap(({ names }) => names))],

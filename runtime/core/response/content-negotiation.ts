@@ -69,7 +69,7 @@ const NUMBERS: ReadonlyMap<string, RowFormat> = new Map([
 
 /** Removes parameters other than the weight: each format has one `charset` and one `header`. */
 function withoutParameters(accept: string): string {
-  return accept.replace(/;\s*(?!q=)[\w-]+=[^,;]*/gi, "");
+  return accept.replace(/;\s*(?!q=)[\w-]+=(?:"(?:[^"\\]|\\.)*"|[^,;]*)/gi, "");
 }
 
 const PROBLEM_TYPE = "application/problem+json";
@@ -86,7 +86,7 @@ export function prefersProblem(accept: string | undefined): boolean {
 
 /** The weight of a media type that `Accept` names; 0 where it does not. */
 function weightIn(accept: string, type: string): number {
-  const named = accept
+  const named = withoutParameters(accept)
     .toLowerCase()
     .split(",")
     .map((part) => part.split(";").map((each) => each.trim()))

@@ -180,10 +180,20 @@ async function listValues(
   endpoint: CatalogueEndpoint,
   { column = "", prefix, limit = DEFAULT_ROWS, parameters = {} }: Arguments,
 ): Promise<CallToolResult> {
+  const taken = takenName(parameters, ["path", "column", "prefix", "limit"]);
+  if (taken !== null) return taken;
   const fields = { ...parameters, column, limit, ...(prefix !== undefined && { prefix }) };
   const found = await columnValues(tool.exchange, rowsRequest(tool, endpoint, fields));
   if (found === null || isHttpError(found)) return failure(failureText(withoutRows(found), endpoint));
   return success(found);
+}
+
+/** The refusal of parameters that are arguments of the tool: they would be read as these, or not at all. */
+function takenName(parameters: ToolParameters, names: readonly string[]): CallToolResult | null {
+  const found = names.find((name) => Object.hasOwn(parameters, name));
+  return found === undefined
+    ? null
+    : failure(`'${found}' is an argument of the tool, beside \`parameters\`.`);
 }
 
 async function chartEndpoint(
@@ -191,6 +201,8 @@ async function chartEndpoint(
   endpoint: CatalogueEndpoint,
   { x = "", y = [], by = [], grain, parameters = {} }: Arguments,
 ): Promise<CallToolResult> {
+  const taken = takenName(parameters, ["path", "x", "y", "by", "grain"]);
+  if (taken !== null) return taken;
   const fields = { ...parameters, x, y, ...(by.length > 0 && { by }), ...(grain !== undefined && { grain }) };
   const found = await pointsOfChart(tool.exchange, rowsRequest(tool, endpoint, fields));
   if (found === null || isHttpError(found)) return failure(failureText(withoutRows(found), endpoint));

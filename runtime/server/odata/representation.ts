@@ -77,17 +77,20 @@ function acceptedTypes({ headers: { accept } }: IncomingMessage): readonly Media
 
 /** The types of a list by their weight; those that are refused are left out. */
 function mediaTypes(text: string): readonly MediaType[] {
-  return text
-    .slice(0, MAX_HEADER)
-    .toLowerCase()
-    .split(",")
-    .map((part) => {
-      const [name = "", ...rest] = part.split(";").map((each) => each.trim());
-      const parameters = new Map(rest.map((each) => [each.split("=", 1)[0]?.trim() ?? "", valueOf(each)]));
-      return { name, parameters, weight: Number(parameters.get("q") ?? 1) || 0 };
-    })
-    .filter(({ weight }) => weight > 0)
-    .sort((a, b) => b.weight - a.weight);
+  return (
+    text
+      .slice(0, MAX_HEADER)
+      .toLowerCase()
+      // A comma in quotes is of a parameter.
+      .split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/)
+      .map((part) => {
+        const [name = "", ...rest] = part.split(";").map((each) => each.trim());
+        const parameters = new Map(rest.map((each) => [each.split("=", 1)[0]?.trim() ?? "", valueOf(each)]));
+        return { name, parameters, weight: Number(parameters.get("q") ?? 1) || 0 };
+      })
+      .filter(({ weight }) => weight > 0)
+      .sort((a, b) => b.weight - a.weight)
+  );
 }
 
 const valueOf = (parameter: string): string =>

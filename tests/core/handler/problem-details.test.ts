@@ -71,6 +71,7 @@ describe("Accept", () => {
     "application/json, application/problem+json",
     "Application/Problem+JSON;q=0.5, text/csv",
     "application/problem+json;q=0.9, application/json;q=0.9, */*",
+    'application/json;profile="application/problem+json;q=0,b";q=0.1, application/problem+json',
   ])("prefers problem details: %s", (accept) => {
     expect(prefersProblem(accept)).toBe(true);
   });
@@ -80,6 +81,7 @@ describe("Accept", () => {
     "*/*",
     "application/json",
     "application/problem+json;q=0",
+    'application/problem+json;profile="a,b";q=0',
     "application/json, application/problem+json;q=0.5",
     "application/problem+json;q=x",
     "text/x-problem+json",

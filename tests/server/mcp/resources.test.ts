@@ -72,6 +72,11 @@ it("lists the values of a column, which a filter then finds", async () => {
     [{ path: SALES, column: "name" }, "'column' must be among: day, shop, huge."],
     [{ path: SALES, column: "shop", parameters: { city: "x" } }, "The endpoint takes: shop, start"],
     [{ path: SALES, column: "shop", parameters: { shop: "shop 1", columns: "day" } }, "columns"],
+    [
+      { path: SALES, column: "shop", parameters: { path: "/v1/staff/wages" } },
+      "'path' is an argument of the tool",
+    ],
+    [{ path: SALES, column: "shop", parameters: { column: "day" } }, "'column' is an argument of the tool"],
     [{ path: "/v1/staff/wages", column: "name" }, "needs Premium"],
     [{ path: SALES }, "must have required property 'column'"],
   ] as const)

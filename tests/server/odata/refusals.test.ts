@@ -78,7 +78,11 @@ describe("versions", () => {
   });
 
   it("a client that reads no JSON gets 406", async () => {
-    for (const accept of ["application/atom+xml", "application/json;q=0"])
+    for (const accept of [
+      "application/atom+xml",
+      "application/json;q=0",
+      'application/json;profile="a,b";q=0',
+    ])
       expect((await ask("/shop__orders", { key: KEYS.tier3, headers: { accept } })).status).toBe(406);
     const accept =
       "application/json;odata.metadata=minimal;q=1.0,application/json;odata=minimalmetadata;q=0.9,application/atomsvc+xml;q=0.8,text/plain;q=0.7";
