@@ -51,7 +51,7 @@ function documentPages(title: string, about: ApiAbout | null): readonly PageRout
   const head = { title, hasFeed: about !== null, ...about };
   const pages = pagesOf(about);
   // The explorer comes first in the menu.
-  const menu = about === null ? pages : [EXPLORER, GUIDE, STATUS, SWAGGER, REDOC];
+  const menu = about === null ? [...pages, GUIDE] : [EXPLORER, GUIDE, STATUS, SWAGGER, REDOC];
   return pages.map((page) => {
     const read = (): Buffer => Buffer.from(documentOf(head, menuOf(menu, page), page));
     return get(page.route.path, document("text/html", page.policy, read), page.route.operation);
@@ -126,6 +126,14 @@ function get(path: string, handle: PageRoute["handle"], operation: Operation | n
 
 function movedTo(location: string): Reply {
   return { status: 301, body: "", headers: { Location: location } };
+}
+
+/** A document that is a text, which is read at its first request. */
+export function documentRoute(path: string, type: string, read: () => string): PageRoute {
+  return get(
+    path,
+    document(type, POLICY, () => Buffer.from(read())),
+  );
 }
 
 /** Sends what is read at its first request. */

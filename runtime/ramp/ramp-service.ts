@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { parseSecretsKey } from "@routewright/runtime/internal/core/environment/variables.js";
+import { guideRoutes } from "./guide.js";
 import { TITLE } from "./api/openapi.js";
 import { Vault } from "./core/vault.js";
 import type { RampDatabase } from "./database/ramp-database.js";
@@ -66,7 +67,7 @@ export async function startRampService(options: RampServiceOptions): Promise<Run
   const { close, ...storage } = await openStorage(options);
   const { environment, log } = options;
   try {
-    const { documentRoutes } = await import("@routewright/runtime/internal/pages/pages.js");
+    const { documentRoute, documentRoutes } = await import("@routewright/runtime/internal/pages/pages.js");
     const server = await startRamp({
       ...environment,
       ...storage,
@@ -76,7 +77,7 @@ export async function startRampService(options: RampServiceOptions): Promise<Run
         intentLifetimeMs: environment.intentLifetimeSeconds * 1_000,
         followUpMs: environment.followUpDays * 24 * 60 * 60_000,
       },
-      docs: documentRoutes(TITLE),
+      docs: [...documentRoutes(TITLE), ...guideRoutes(documentRoute)],
     });
     return { url: server.url, stop: () => server.stop().then(close) };
   } catch (error) {

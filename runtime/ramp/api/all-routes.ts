@@ -112,9 +112,15 @@ export function rampRoutes({ pages, ramp }: ApiServices): readonly RampRoute[] {
     isPage: false,
     handle: (exchange) => handleRequest(exchange, route),
   }));
-  const documentation = pages.map((page): RampRoute => ({ ...page, access: "open", isPage: false }));
+  const documentation = pages.map((page): RampRoute => ({
+    ...page,
+    access: "open",
+    isPage: false,
+  }));
   const documents = [
-    system("/", () => jsonResponse(200, { status: "online", service: TITLE, docs: "/docs" })),
+    system("/", () =>
+      jsonResponse(200, { status: "online", service: TITLE, docs: "/docs", guide: "/guide" }),
+    ),
     openApi(ramp.publicUrl),
     ...documentation,
   ];

@@ -86,6 +86,9 @@ export function openApiDocument(publicUrl: string, routes: readonly ApiRoute[]):
 const INTRODUCTION = [
   "Payment intents between bank money and tokens.",
   "",
+  "**Guide.** [`/guide`](guide) has the pages of the documentation, as Markdown: [intents](guide/intents.md), [webhooks](guide/webhooks.md), " +
+    "[the sandbox](guide/sandbox.md), [errors](guide/errors.md), and for providers [their protocol](guide/provider-protocol.md).",
+  "",
   "**Credentials.** A project's server sends client id and secret as HTTP Basic (`project`); keep them off apps and pages. What a customer " +
     "does is called with the customer's access token, `Authorization: Bearer` (`customer`), which `POST /v1/customers` returns. Try it here: Authorize, then each operation.",
   "",

@@ -119,6 +119,7 @@ describe("the service", () => {
       status: "online",
       service: "Routewright Ramp API",
       docs: "/docs",
+      guide: "/guide",
     });
     expect((await world.call("GET", "/health")).json).toEqual({ status: "ok", database_connected: true });
     for (const path of ["/docs", "/redoc"])

@@ -14,6 +14,8 @@ const DOCUMENTS = [
   "/docs/frame.css",
   "/docs/favicon-32x32.png",
   "/openapi.json",
+  "/guide",
+  "/guide/provider-protocol.md",
 ];
 
 /** A server behind a proxy, so that a test may come from any address. */

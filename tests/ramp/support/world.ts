@@ -5,7 +5,8 @@ import { expect } from "vitest";
 import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
 import { SANDBOX_PROVIDERS, startSandbox } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import type { SwitchChange } from "../../../runtime/ramp/sandbox/behaviour.js";
-import { documentRoutes } from "../../../runtime/pages/pages.js";
+import { documentRoute, documentRoutes } from "../../../runtime/pages/pages.js";
+import { guideRoutes } from "../../../runtime/ramp/guide.js";
 import { TITLE } from "../../../runtime/ramp/api/openapi.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
 import { registerIdentityProvider } from "../../../runtime/ramp/operator/identity-providers.js";
@@ -140,7 +141,7 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
     ...SERVER,
     polling: FAST,
     providerCalls: { ...DEFAULT_CALL_POLICY, breakerPauseMs: 500 },
-    docs: documentRoutes(TITLE),
+    docs: [...documentRoutes(TITLE), ...guideRoutes(documentRoute)],
     ...options,
   });
   let stopped: Promise<void> | undefined;
