@@ -15,6 +15,7 @@ const list = ([text]) => text.split(/\s+/).filter((word) => word !== "");
 
 /** `part: what its code may load when it is used, by import()`: an arrow of its own, which forms no circle. */
 export const LOADED_WHEN_USED = {
+  "generator/suggest": list`generator/ddl`,
   "runtime/core/warehouse": list`runtime/metrics`,
   "runtime/core/request": list`runtime/filter`,
   "runtime/core/handler": list`runtime/postgres runtime/clickhouse`,
@@ -38,11 +39,14 @@ export const BOUNDARIES = {
   "generator/verify": list`
     generator/manifest generator/catalogue generator/diff generator/report @routewright/runtime`,
   "generator/ddl": list`generator/manifest generator/catalogue generator/verify @routewright/runtime`,
+  "generator/suggest": list`
+    generator/manifest generator/catalogue generator/report generator/diff generator/verify
+    @routewright/runtime`,
   "generator/watch": list`
     generator/artifacts generator/manifest generator/catalogue generator/render generator/diff @routewright/runtime`,
   "generator/commands": list`
     generator generator/artifacts generator/manifest generator/catalogue generator/render generator/output generator/report
-    generator/diff generator/lint generator/verify generator/ddl generator/watch @routewright/runtime @routewright/ramp`,
+    generator/diff generator/lint generator/verify generator/ddl generator/suggest generator/watch @routewright/runtime @routewright/ramp`,
   generator: list`
     generator/artifacts generator/manifest generator/catalogue generator/report generator/diff generator/lint
     generator/verify generator/commands @routewright/runtime`,

@@ -26,6 +26,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
     () => import("./commands/metrics.js"),
   ],
   exposures: ["print dbt exposures of the API", () => import("./commands/exposures.js")],
+  suggest: [
+    "suggest settings of models, and indexes, from usage, tests, types and statistics",
+    () => import("./commands/suggest.js"),
+  ],
   verify: ["compare the catalogue with the live database", () => import("./commands/verify.js")],
   test: ["run endpoint tests against the database, in process", () => import("./commands/test.js")],
   ddl: [

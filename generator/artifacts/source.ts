@@ -158,10 +158,14 @@ const SHAPES: Readonly<Record<string, string>> = {
   "dbt-cloud": "dbt-cloud://12345/jobs/678, or dbt-cloud://12345/jobs/678/manifest.json",
 };
 
+/** The folder of the dbt project that wrote a manifest; null where it is not on this machine. */
+export function projectOf(manifest: string): string | null {
+  return isAddress(manifest) ? null : above(dirname(resolve(manifest)), "dbt_project.yml");
+}
+
 /** The folder of the dbt project that wrote a manifest, in its git repository, as `dbt/`; empty where it is the root, or unknown. */
 export function projectInRepository(manifest: string | null): string {
-  if (manifest === null || isAddress(manifest)) return "";
-  const project = above(dirname(resolve(manifest)), "dbt_project.yml");
+  const project = manifest === null ? null : projectOf(manifest);
   const repository = project === null ? null : above(project, ".git");
   if (project === null || repository === null) return "";
   const path = relative(repository, project).split(sep).join("/");

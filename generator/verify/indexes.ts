@@ -120,7 +120,7 @@ function isOnPeriods({ metric }: AggregateMeasure, column: string): boolean {
 const RANGE_END: FilterParameter = { name: "end_date", column: METRIC_TIME, operator: "<=", type: "date" };
 
 /** The parameters, and one operator of each filtered column: the others use the same index. */
-function filtersOf({
+export function filtersOf({
   parameters,
   filters = [],
 }: CatalogueEntry): readonly { readonly filter: FilterParameter; readonly name: string }[] {

@@ -1,0 +1,90 @@
+import type { Json } from "@routewright/runtime/model";
+import type { YamlEdit } from "./yaml-edit.js";
+
+/** What can be suggested: of a model's YAML, or of the database. */
+export const SUGGESTION_KINDS = [
+  "filters",
+  "accepted-values",
+  "cursor",
+  "sort",
+  "fields",
+  "changes",
+  "title",
+  "description",
+  "tier",
+  "index",
+  "sort-key",
+  "projection",
+] as const;
+export type SuggestionKind = (typeof SUGGESTION_KINDS)[number];
+
+/** Places of a model's YAML that dbt lets stand in its `config` or beside it: the file decides. */
+export const META = { name: "meta" } as const;
+export const TAGS = { name: "tags" } as const;
+
+/** An edit of a model's YAML entry. `at` begins in the entry; `META` and `TAGS` stand for the place that the file has. */
+export type ModelEdit = YamlEdit;
+
+/** Something that a model or the database should declare. */
+export interface Suggestion {
+  readonly kind: SuggestionKind;
+  /** dbt's `unique_id`. */
+  readonly model: string;
+  /** Path of its endpoint. */
+  readonly path: string;
+  /** The column or setting in question. */
+  readonly subject: string;
+  readonly reason: string;
+  /** What was counted, estimated or measured. */
+  readonly figures: readonly string[];
+  /** Of the model's YAML; none where only the database changes. */
+  readonly edits: readonly ModelEdit[];
+  /** Of the database. */
+  readonly statement?: string;
+  /** The condition by which `--try` measures the statement. */
+  readonly trial?: Trial;
+}
+
+/** A statement that is tried: rows whose column has the value, in the order of `sort`. */
+export interface Trial {
+  readonly relation: readonly [schema: string, name: string];
+  readonly column: string;
+}
+
+/** Sets a key of `meta.routewright`. */
+export function setting(key: string, value: Json): ModelEdit {
+  return { at: [META, "routewright", key], value, how: "set" };
+}
+
+/** What a run knows of a relation; null where nothing says it. */
+export interface RelationFacts {
+  /** Estimated. */
+  readonly rows: number | null;
+  readonly columns: ReadonlyMap<string, ColumnFacts>;
+  /** Columns of ClickHouse's sorting key. */
+  readonly sortKey: readonly string[] | null;
+}
+
+/** Statistics of a column: estimates of the database. */
+export interface ColumnFacts {
+  /** Different values. */
+  readonly distinct: number;
+  /** The most frequent values, and the share of the rows that they have together. */
+  readonly common: readonly string[];
+  readonly commonShare: number;
+}
+
+export const NO_FACTS: RelationFacts = { rows: null, columns: new Map(), sortKey: null };
+
+/** How callers ask an endpoint. */
+export interface EndpointUsage {
+  readonly days: number;
+  readonly requests: number;
+  /** Of those with a shape: requests that filter by nothing. */
+  readonly unfiltered: number;
+}
+
+/** `about 12,000`. */
+export function about(count: number): string {
+  return `about ${Math.round(count).toLocaleString("en")}`;
+}

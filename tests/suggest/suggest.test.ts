@@ -1,0 +1,189 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { routewright } from "../commands/run.js";
+import { ownDatabase, ownSchema, queryAt } from "../support/database.js";
+import { manifestOf } from "../support/manifest.js";
+import { ownFolder } from "../support/service.js";
+
+const ROWS = 60_000;
+const TABLE = (schema: string): string => `
+  CREATE TABLE ${schema}.orders AS
+    SELECT n::bigint AS id, date '2026-01-01' + n % 90 AS day, (ARRAY['open', 'paid', 'void'])[n % 3 + 1] AS status,
+      'c' || n % 3000 AS customer, md5(n::text) AS note, 'x'::text AS same, n::double precision AS amount
+    FROM generate_series(1, ${String(ROWS)}) AS n;
+  COMMENT ON COLUMN ${schema}.orders.customer IS 'Who buys.';
+  ANALYZE ${schema}.orders;`;
+
+const schema = await ownSchema("SELECT 1");
+const YAML = [
+  "version: 2",
+  "models:",
+  "  # All orders.",
+  "  - name: orders",
+  "    description: Orders.",
+  "    config:",
+  "      meta:",
+  "        api:",
+  "          allow_unfiltered: true # all may read",
+  "          pagination: { enabled: true, default_limit: 100, max_limit: 1000 }",
+  "    columns:",
+  "      - name: status # one of three",
+  "      - name: customer",
+  "",
+].join("\n");
+
+/** A project with one model, whose `target/manifest.json` is as dbt would write it after the YAML. */
+function project(routewright: object = {}, more: object = {}): string {
+  const folder = ownFolder();
+  mkdirSync(join(folder, "models"));
+  mkdirSync(join(folder, "target"));
+  writeFileSync(join(folder, "dbt_project.yml"), "name: test\n");
+  writeFileSync(join(folder, "models/shop.yml"), YAML);
+  const manifest = manifestOf(
+    [
+      {
+        name: "orders",
+        schema,
+        key: "id",
+        columns: {
+          ...{ id: "bigint", day: "date", status: "text", customer: "text", note: "text" },
+          ...{ same: "text", amount: "double precision" },
+        },
+        api: { allow_unfiltered: true, pagination: { enabled: true, default_limit: 100, max_limit: 1000 } },
+        routewright,
+        materialized: "table",
+      },
+    ],
+    { dbt_version: "1.11.16" },
+  ) as { nodes: Record<string, Record<string, unknown>> };
+  Object.assign(manifest.nodes["model.test.orders"] ?? {}, {
+    original_file_path: "models/orders.sql",
+    patch_path: "test://models/shop.yml",
+    ...more,
+  });
+  writeFileSync(join(folder, "target/manifest.json"), JSON.stringify(manifest));
+  return folder;
+}
+
+interface Found {
+  readonly suggestions: readonly {
+    readonly kind: string;
+    readonly subject: string;
+    readonly figures: readonly string[];
+    readonly reason: string;
+  }[];
+  readonly notes: readonly string[];
+}
+
+const run = (folder: string, address: string | null, ...flags: readonly string[]) =>
+  routewright(
+    folder,
+    ["suggest", "--manifest", "target/manifest.json", ...flags],
+    address === null ? {} : { DATABASE_URL: address },
+  );
+
+async function found(folder: string, address: string | null, ...flags: readonly string[]): Promise<Found> {
+  const { exit, out, err } = await run(folder, address, "--format", "json", ...flags);
+  expect([exit, err.includes("error:")], err).toEqual([0, false]);
+  return JSON.parse(out) as Found;
+}
+
+const named = ({ suggestions }: Found): readonly string[] =>
+  suggestions.map(({ kind, subject }) => `${kind} ${subject}`);
+
+describe("routewright suggest", () => {
+  it("reads YAML, tests and types where there is no database", async () => {
+    const all = await found(project(), null);
+    expect(named(all)).toEqual([
+      "filters id",
+      "filters day",
+      "cursor cursor",
+      "sort sort",
+      "title Orders",
+      "tier tier0",
+    ]);
+    expect(all.notes.join(" ")).toContain("Without the database");
+  });
+
+  it("reads statistics, comments and plans where there is one, and calls estimates so", async () => {
+    const { databaseUrl } = await import("../support/database.js");
+    await queryAt(databaseUrl, TABLE(schema));
+    const all = await found(project(), databaseUrl);
+    expect(named(all)).toEqual([
+      "filters id",
+      "filters day",
+      "filters status",
+      "filters customer",
+      "cursor cursor",
+      "sort sort",
+      "changes changes",
+      "accepted-values status",
+      "title Orders",
+      "description customer",
+      "tier tier0",
+      "index id",
+      "index day",
+      "index customer",
+    ]);
+    const of = (name: string) => all.suggestions.find(({ kind, subject }) => `${kind} ${subject}` === name);
+    expect(of("filters customer")?.figures.join()).toMatch(
+      /about [23],\d+ different values in about 60,000 rows.*\(estimate\)/,
+    );
+    expect(of("index customer")?.figures.join()).toMatch(
+      /about 60,000 rows are read, with an index about 2\d \(estimate\)/,
+    );
+    expect(of("description customer")?.reason).toContain("the database's comment");
+  });
+
+  it("writes the YAML beside comments, and a second run suggests nothing of it", async () => {
+    const { databaseUrl } = await import("../support/database.js");
+    const folder = project();
+    expect((await run(folder, databaseUrl, "--apply")).exit).toBe(0);
+    const text = readFileSync(join(folder, "models/shop.yml"), "utf8");
+    expect(text).toContain("  # All orders.\n  - name: orders\n");
+    expect(text).toContain(
+      "- name: status # one of three\n        data_tests:\n          - accepted_values:\n",
+    );
+    expect(text).toMatch(/filters:\n +- id\n +- day\n +- status\n +- customer\n/);
+    expect(text).toMatch(/indexes:\n +- columns:\n +- id\n/);
+    expect(named(await found(folder, databaseUrl))).toEqual([]);
+  });
+
+  it("measures indexes in another database, leaves out those that help nobody, and leaves nothing there", async () => {
+    const { databaseUrl } = await import("../support/database.js");
+    const other = await ownDatabase();
+    await queryAt(other, `CREATE SCHEMA ${schema}`);
+    await queryAt(other, TABLE(schema));
+    const all = await found(project(), databaseUrl, "--try", other);
+    const index = all.suggestions.find(({ kind, subject }) => kind === "index" && subject === "customer");
+    expect(index?.figures.join()).toMatch(
+      /measured, median of 5: 60,000 rows in [\d.]+ ms before, 20 rows in [\d.]+ ms after/,
+    );
+    const left = await queryAt(
+      other,
+      `SELECT count(*)::int AS n FROM pg_indexes WHERE schemaname = '${schema}'`,
+    );
+    expect(left).toEqual([{ n: 0 }]);
+    expect((await run(project(), databaseUrl, "--try", databaseUrl)).err).toContain(
+      "--try names the serving database",
+    );
+  });
+
+  it("touches no setting that stands in a folder or in SQL", async () => {
+    const { out, err } = await run(project({ synonyms: ["sales"] }), null);
+    expect(err).toContain("by itself: edit it by hand");
+    expect(out).toContain("+         - tier0");
+    expect(out.split("\n").filter((line) => /^\+.*(title|filters|cursor)/.test(line))).toEqual([]);
+    expect(await run(ownFolder(), null)).toMatchObject({ exit: 2 });
+  });
+
+  it("suggests nothing for a private column, and nothing that would skip the model", async () => {
+    const columns = {
+      secret: { name: "secret", data_type: "date", meta: { pii: true } },
+      limit: { name: "limit", data_type: "date" },
+    };
+    const all = await found(project({}, { columns }), null);
+    expect(named(all).filter((name) => name.startsWith("filters"))).toEqual([]);
+  });
+});
