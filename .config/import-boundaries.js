@@ -84,7 +84,7 @@ export const BOUNDARIES = {
     runtime/core/model runtime/core/http runtime/core/request runtime/core/response runtime/core/handler runtime/pages`,
   "runtime/server/events": list`
     runtime/core/model runtime/core/http runtime/core/request runtime/core/warehouse runtime/core/handler
-    runtime/postgres runtime/postgres/connection`,
+    runtime/webhooks runtime/postgres runtime/postgres/connection`,
   "runtime/server/odata": list`
     runtime/core/model runtime/core/http runtime/core/request runtime/core/warehouse runtime/core/response
     runtime/core/handler runtime/pages`,

@@ -35,7 +35,7 @@ import { adapterProblem, clickhouseAddress } from "../core/model/clickhouse-addr
 import type { Logger } from "../core/http/logger.js";
 import { listen, type RunningServer } from "../core/http/listen.js";
 import { Usage } from "./operations/usage.js";
-import type { EventService } from "./events/event-service.js";
+import type { EventService, loadEvents } from "./events/event-service.js";
 import { dataApiListener } from "./data-listener.js";
 import type { Service } from "./system/context.js";
 
@@ -75,14 +75,15 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const { builds = new BuildRecords() } = options;
   requireAdapter(active.current, databaseUrl);
   // All that a stop needs is loaded now: a stop loads nothing.
+  const { loadEvents } = await import("./events/event-service.js");
+  const openEvents = await loadEvents(environment);
   const loaded = await loadParts({ ...environment, databaseUrl }, log);
   const usage = await openUsage(environment, databaseUrl, log);
   const storedKeys = await openStoredKeys(environment, active.current.plans, log).catch((error: unknown) => {
     loaded.rates.close();
     throw error;
   });
-  const { EventService } = await import("./events/event-service.js");
-  const parts = openParts({ ...options, builds }, loaded, { usage, storedKeys, EventService });
+  const parts = openParts({ ...options, builds }, loaded, { usage, storedKeys, openEvents });
   const { gateway, metrics } = parts;
   const listener = dataApiListener({ ...parts, ...options }, serviceOf({ ...options, builds }, parts));
   const server = await listen(listener, environment.host, environment.port, {
@@ -138,13 +139,13 @@ interface ServiceParts {
 
 /** What is loaded before the others are made. */
 interface LoadedParts extends Pick<ServiceParts, "usage" | "storedKeys"> {
-  readonly EventService: typeof EventService;
+  readonly openEvents: Awaited<ReturnType<typeof loadEvents>>;
 }
 
 function openParts(
   options: DataServiceOptions & { readonly builds: BuildRecords },
   loaded: GatewayParts,
-  { usage, storedKeys, EventService }: LoadedParts,
+  { usage, storedKeys, openEvents }: LoadedParts,
 ): ServiceParts {
   const { environment, databaseUrl, title, about, active, builds, log } = options;
   const failing = new FailingEndpoints();
@@ -198,7 +199,7 @@ function openParts(
     },
   );
   const copies = new CopyWatcher({ active, warehouse: gateway.warehouse, builds });
-  const events = new EventService({
+  const events = openEvents({
     ...environment,
     ...{ title, active, builds, log },
     databaseUrl: environment.keysDatabaseUrl ?? (usage === null ? null : usageUrl(environment, databaseUrl)),

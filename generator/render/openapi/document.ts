@@ -180,13 +180,16 @@ function systemOperations(route: DescribedRoute): readonly (readonly [string, Ht
     summary,
     description,
     query = null,
+    body = null,
     queryMethod,
     responses,
     tier = access.tier ?? "tier0",
   } = operation;
   const answers = responses.map(({ status, description, mediaType, schema }): [string, Json] => [
     String(status),
-    responseObject(description, mediaType, { schema: schema as JsonRecord }, headersOf()),
+    schema === null
+      ? { description, headers: headersOf() }
+      : responseObject(description, mediaType, { schema: schema as JsonRecord }, headersOf()),
   ]);
   const parts = operationObject({
     operationId,
@@ -200,7 +203,14 @@ function systemOperations(route: DescribedRoute): readonly (readonly [string, Ht
     // A key must be valid even where none is required: public operations have the key errors too.
     security: securityOf(access.tier ?? "tier0"),
     parameters: query === null ? undefined : parametersOf(query),
-    responses: [...answers, ...errorReferences(kindOf(access, query !== null))],
+    requestBody:
+      body === null
+        ? undefined
+        : { required: true, content: { "application/json": { schema: body as JsonRecord } } },
+    responses: [
+      ...answers,
+      ...errorReferences(kindOf(access, query !== null), ...(body === null ? [] : (["POST"] as const))),
+    ],
   });
   return [[path, method, parts]];
 }

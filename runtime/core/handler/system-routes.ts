@@ -1,33 +1,19 @@
 import { GRAINS } from "../model/aggregate.js";
 import { DEFAULT_MAX_LENGTH, MAX_FACETS, VALUES_PAGE } from "../model/limits.js";
-import { described, integer, named, oneOf, openRecord, type Schema, text } from "../model/schema.js";
-import { type Tier, TIERS } from "../model/tier.js";
-import type { Operation } from "../http/openapi.js";
-import type { DataRoute, RouteAccess } from "./exchange.js";
+import { TIERS } from "../model/tier.js";
+import { described, integer, named, oneOf, openRecord, text } from "../model/schema.js";
+import {
+  type DescribedRoute,
+  DOCUMENT,
+  jsonAnswer,
+  LIMITED,
+  type SystemOperation,
+  textAnswer,
+  UNLIMITED,
+} from "./described-route.js";
+import { EVENT_ROUTES } from "./event-routes.js";
 
-/** `operationId` begins with `system_`; those of data operations begin with their method. */
-export interface SystemOperation extends Operation {
-  /** The tier that its handler checks, where the route has none. */
-  readonly tier?: Tier;
-}
-
-/** A route without its handler. */
-export interface DescribedRoute extends Pick<DataRoute, "method" | "path" | "access"> {
-  readonly operation: SystemOperation | null;
-}
-
-/** An unknown key is refused everywhere. */
-const UNLIMITED: RouteAccess = { limit: "none" };
-export const DOCUMENT: RouteAccess = { limit: "document" };
-const LIMITED: RouteAccess = { limit: "caller" };
-
-function jsonAnswer(description: string, schema: Schema, status = 200): Operation["responses"][number] {
-  return { status, description, mediaType: "application/json", schema };
-}
-
-function textAnswer(description: string, mediaType: string): Operation["responses"][number] {
-  return { status: 200, description, mediaType, schema: text };
-}
+export { type DescribedRoute, DOCUMENT, type SystemOperation } from "./described-route.js";
 
 function pageRoute(path: string, summary: string, description: string, name = path.slice(1)) {
   const operation: SystemOperation = {
@@ -60,19 +46,6 @@ export const PAGE_ROUTES = {
     "status_page",
   ),
 } as const;
-
-const EVENT_PATHS = openRecord(
-  {},
-  {
-    path: described(
-      "Paths of endpoints, separated by commas: at most 100. All that the caller may call by default.",
-      {
-        ...text,
-        minLength: 1,
-      },
-    ),
-  },
-);
 
 /** The routes of the service itself as data, which documents describe; `system/` has their handlers. */
 export const ROUTES = {
@@ -163,32 +136,7 @@ export const ROUTES = {
       responses: [textAnswer("The feed.", "application/atom+xml")],
     },
   },
-  events: {
-    method: "GET",
-    path: "/v1/system/events",
-    access: LIMITED,
-    operation: {
-      operationId: "system_events",
-      summary: "Events",
-      description:
-        "What happens to the endpoints that the caller may call, as Server-Sent Events: `data.rebuilt`, `data.late`, " +
-        "`contract.changed`, `endpoint.deprecated`. The header `Last-Event-ID` goes on behind an event of the last 7 days.",
-      query: EVENT_PATHS,
-      responses: [textAnswer("The events, until the client leaves.", "text/event-stream")],
-    },
-  },
-  eventsFeed: {
-    method: "GET",
-    path: "/v1/system/events.atom",
-    access: DOCUMENT,
-    operation: {
-      operationId: "system_events_feed",
-      summary: "Feed of events",
-      description: "The last 100 events of the endpoints that the caller may call, as an Atom feed.",
-      query: EVENT_PATHS,
-      responses: [textAnswer("The feed.", "application/atom+xml")],
-    },
-  },
+  ...EVENT_ROUTES,
   values: {
     method: "GET",
     path: "/v1/system/values",

@@ -171,12 +171,30 @@ const CHART_SCHEMA = openRecord({
 });
 
 /** Schemas of the responses of the service's own routes. */
+const SUBSCRIPTION = {
+  id: text,
+  url: text,
+  paths: described("Null: all that the key may call.", orNull(texts)),
+  types: described("Null: all that are about endpoints.", orNull(texts)),
+  created_at: time,
+  last_result: described(
+    "HTTP status of the last attempt, or why there was none; null: there was none.",
+    textOrNull,
+  ),
+  last_result_at: orNull(time),
+};
+
 export const SYSTEM_SCHEMAS: Readonly<Record<string, Schema>> = {
   ServiceStatus: STATUS_SCHEMA,
   Health: HEALTH_SCHEMA,
   ColumnValues: VALUES_SCHEMA,
   Facets: FACETS_SCHEMA,
   ChartPoints: CHART_SCHEMA,
+  Subscriptions: openRecord({ subscriptions: listOf(openRecord(SUBSCRIPTION)) }),
+  NewSubscription: openRecord({
+    ...SUBSCRIPTION,
+    secret: described("Verifies what is sent (Standard Webhooks). It is shown once.", text),
+  }),
   Usage: USAGE_SCHEMA,
   Catalogue: CATALOGUE_SCHEMA,
   Changelog: CHANGELOG_SCHEMA,

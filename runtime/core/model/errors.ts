@@ -131,6 +131,10 @@ export const ERRORS = {
     "'grain' needs a column of dates or times as 'x'.",
     "`/v1/system/chart` gets a `grain` beside an `x` of another type",
   ),
+  subscriptionInvalid: badRequest(
+    "{problem}",
+    "`/v1/system/subscriptions` gets no subscription, an address that gets none, or one more than a key may have",
+  ),
   parameterRequired: badRequest("Parameter '{name}' is required.", "a system endpoint lacks a parameter"),
   invalidCursor: badRequest(
     "'cursor' is not a cursor of this endpoint with these filters and this sort. Ask for the first page without it.",
@@ -310,6 +314,10 @@ export const ERRORS = {
   unreachable: unavailable(
     "The database cannot be reached. Try again in {n} seconds.",
     "no server of the database accepts a connection; `Retry-After` has the seconds",
+  ),
+  noSubscriptions: unavailable(
+    "This server has no subscriptions. Its events are at /v1/system/events.",
+    "`/v1/system/subscriptions` of a server without `WEBHOOK_SECRETS_KEY`, or without PostgreSQL",
   ),
   notFresh: unavailable(
     "The rows are older than promised, or of no known build. Try again in {n} seconds, or without 'require_fresh'.",

@@ -35,8 +35,11 @@ export class Keyring {
 
   /** The owner of a key, or null when the key is not known. An entry of the database wins. */
   find(key: string): ApiKey | null {
-    if (!hasValidChecksum(key)) return null;
-    const digest = hashOf(key);
+    return hasValidChecksum(key) ? this.ownerOf(hashOf(key)) : null;
+  }
+
+  /** As `find`, of a key with this hash. */
+  ownerOf(digest: string): ApiKey | null {
     const stored = this.#stored?.get(digest);
     if (stored !== undefined) return this.#stored?.state === "stale" ? null : stored;
     return this.#owners.get(digest) ?? null;

@@ -3,6 +3,7 @@ import type { Exchange } from "../../core/handler/exchange.js";
 import type { Gateway } from "../../core/handler/gateway.js";
 import { COMMON_HEADERS, NO_STORE, setHeaders } from "../../core/http/headers.js";
 import { queryOf } from "../../core/http/route.js";
+import type { Caller } from "../../core/model/caller.js";
 import { httpError, type HttpError, isHttpError, type Result } from "../../core/model/errors.js";
 import { callerHeaders, identify, requireAccess } from "../../core/request/authorize.js";
 import { readList } from "../../core/request/request-fields.js";
@@ -149,11 +150,20 @@ export function pathsOf(
   const paths = texts.length === 0 ? null : readList("path", { from: "query", texts });
   if (paths === null || isHttpError(paths)) return paths;
   if (paths.length > MAX_PATHS) return httpError("tooManyValues", { name: "path", max: MAX_PATHS });
+  return refusalOfPaths({ caller, catalogue }, active, paths) ?? new Set(paths);
+}
+
+/** Why a caller gets no events of these endpoints; null where it gets those of all. */
+export function refusalOfPaths(
+  { caller, catalogue }: Pick<Gateway, "catalogue"> & { readonly caller: Caller },
+  active: ActiveRelease,
+  paths: readonly string[],
+): HttpError | null {
   for (const path of paths) {
     const spec = active.current.endpoints.get(path)?.spec;
     const refused = spec === undefined ? httpError("notFound") : requireAccess(path, spec.tier, caller);
     if (refused !== null) return catalogue === "allowed" ? httpError("notFound") : refused;
     if (spec?.rows !== undefined && caller.org === null) return httpError("organizationRequired");
   }
-  return new Set(paths);
+  return null;
 }

@@ -16,6 +16,7 @@ const CLEAN_MS = 600_000;
 /** Events in PostgreSQL, for all servers of an installation. */
 export class EventTables implements EventStore {
   readonly prefix = "";
+  readonly tables = this;
   readonly #tables: OwnTables;
   readonly #notifications: EventNotifications;
   #cleanedAt = -Infinity;

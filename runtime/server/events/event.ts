@@ -1,3 +1,4 @@
+import type { RunStatement } from "../../postgres/own-tables.js";
 import type { OperatorEvent } from "./record-event.js";
 
 /** Types of events about endpoints, which everybody gets who may call the endpoint (runtime/docs/events.md). */
@@ -50,6 +51,13 @@ export interface PublishedEvent {
   readonly data: EventData;
 }
 
+/** The database of events. */
+export interface RunsStatements {
+  /** The rows of a statement. Rejects when the database fails. */
+  query<Row extends object>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  transaction<Value>(work: (run: RunStatement) => Promise<Value>): Promise<Value>;
+}
+
 /** Where events are published and kept. Each method rejects while the store is away. */
 export interface EventStore {
   /** Publishes what is news. All are of one type, and of a path each. */
@@ -62,6 +70,8 @@ export interface EventStore {
   last(): Promise<number>;
   /** Before the numbers in positions of clients: those of another store mean nothing here. */
   readonly prefix: string;
+  /** Null: they are kept by this process. */
+  readonly tables: RunsStatements | null;
   /** Calls back when there may be new ones. */
   follow(wake: () => void): void;
   close(): Promise<void>;

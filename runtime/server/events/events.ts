@@ -14,6 +14,8 @@ export interface EventsOptions extends WatchedEndpoints {
   /** A `postgres://` address; null: events are kept in memory. */
   readonly databaseUrl: string | null;
   readonly log: Logger;
+  /** Called once, when events are there. */
+  readonly onOpen?: (events: EventLog) => void;
   /** Default: 1 s. */
   readonly checkMs?: number;
 }
@@ -93,6 +95,7 @@ export class Events {
       throw error;
     });
     this.#log = opened;
+    this.#options.onOpen?.(opened);
     // Who asks first gets what happens from now on.
     if (isAsked) await this.#watch.check();
     return opened;

@@ -19,6 +19,7 @@ interface Known {
 /** Events of this process since its start, where there is no PostgreSQL. */
 export class MemoryEvents implements EventStore {
   readonly prefix = `${randomBytes(4).toString("hex")}-`;
+  readonly tables = null;
   /** Bounded by `MAX_EVENTS`. */
   #events: PublishedEvent[] = [];
   /** By path. Bounded by the endpoints that were served. */

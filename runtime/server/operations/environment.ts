@@ -124,6 +124,10 @@ export function dataSettings(variables: Variables) {
     eventStreams: variables.whole("EVENT_STREAMS", 5000, { min: 0, max: 10_000 }),
     /** Of one caller, per process. */
     eventStreamsPerCaller: variables.whole("EVENT_STREAMS_PER_CALLER", 20, { min: 1, max: 10_000 }),
+    /** Seals the secrets of subscriptions: 32 bytes; null: there are none. */
+    webhookSecretsKey: variables.parsed("WEBHOOK_SECRETS_KEY", null, SECRETS_KEY_EXPECTED, parseSecretsKey),
+    /** Whether events may be sent to private addresses, and by `http://`. */
+    webhookAllowPrivate: variables.flag("WEBHOOK_ALLOW_PRIVATE", false),
     /** Whether usage is recorded in the database. */
     usageEnabled: variables.flag("USAGE_ENABLED", true),
     /** Whether usage has the shapes of requests. */

@@ -52,6 +52,8 @@ export interface Service {
     readonly stream: (exchange: Exchange) => Promise<HttpError | null>;
     /** The newest events as a feed. */
     readonly feed: (exchange: Exchange) => Promise<Reply | HttpError>;
+    /** Lists, adds and deletes subscriptions of the caller's key. */
+    readonly subscriptions: (exchange: Exchange) => Promise<Reply | HttpError | null>;
   };
   /** What a key has used, by day; null where usage is not recorded. */
   readonly usageOf: (keyId: string) => Promise<readonly UsageLine[] | null>;

@@ -12,3 +12,12 @@ export const EVENTS_FEED: SystemRoute = {
   ...ROUTES.eventsFeed,
   handle: (exchange, { events }) => events.feed(exchange),
 };
+
+const subscriptions: SystemRoute["handle"] = (exchange, { events }) => events.subscriptions(exchange);
+
+/** Receivers of events, by key. */
+export const SUBSCRIPTIONS: readonly SystemRoute[] = [
+  { ...ROUTES.subscriptions, handle: subscriptions },
+  { ...ROUTES.subscribe, handle: subscriptions },
+  { ...ROUTES.unsubscribe, handle: subscriptions },
+];

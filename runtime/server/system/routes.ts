@@ -4,7 +4,7 @@ import type { DataRoute } from "../../core/handler/exchange.js";
 import { CHANGELOG, CHANGELOG_FEED, STATUS_FEED } from "./changelog.js";
 import { CHART } from "./chart.js";
 import type { Service, SystemRoute } from "./context.js";
-import { EVENTS, EVENTS_FEED } from "./events.js";
+import { EVENTS, EVENTS_FEED, SUBSCRIPTIONS } from "./events.js";
 import { DOCUMENT } from "../../core/handler/system-routes.js";
 import { CATALOGUE, FIGURES, LLMS, OPENAPI } from "./documents.js";
 import { HEALTH, METRICS, STATUS } from "./monitoring.js";
@@ -33,6 +33,7 @@ export function systemRoutes(pages: readonly PageRoute[]): readonly SystemRoute[
     STATUS_FEED,
     EVENTS,
     EVENTS_FEED,
+    ...SUBSCRIPTIONS,
     VALUES,
     VALUES_QUERY,
     CHART,

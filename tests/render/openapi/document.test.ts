@@ -26,7 +26,7 @@ describe("the OpenAPI document", () => {
   it("has every public system endpoint answer 429, but those that monitoring asks", () => {
     const { paths } = documentOf();
     const open = Object.keys(paths).filter((path) => paths[path].get);
-    expect(open).toHaveLength(17);
+    expect(open).toHaveLength(18);
     const unlimited = open.filter((path) => !("429" in paths[path].get.responses));
     expect(unlimited).toEqual(["/health", "/metrics"]);
   });
