@@ -124,7 +124,7 @@ function open(
 }
 
 /** Null where one of the edits cannot be made. */
-export function withEdits(text: string, model: EditedModel, edits: readonly ModelEdit[]): string | null {
+function withEdits(text: string, model: EditedModel, edits: readonly ModelEdit[]): string | null {
   let now = text;
   for (const edit of edits) {
     const entry = entryIn(now, model.name);

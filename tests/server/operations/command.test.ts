@@ -147,7 +147,8 @@ describe("routewright usage", () => {
   const SINCE = "--since must be a day in UTC, such as 2026-01-31.";
   const ID =
     "--key must be a key's id, as `routewright keys list` shows it, or none for callers without a key.";
-  const BY = "option '--by <subject>' argument 'hour' is invalid. Allowed choices are key, route, day, version, all.";
+  const BY =
+    "option '--by <subject>' argument 'hour' is invalid. Allowed choices are key, route, day, version, all.";
 
   it.each([
     ["--since", "2026-02-30", SINCE],

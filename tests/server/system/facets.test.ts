@@ -82,7 +82,9 @@ describe("the values of several columns", () => {
     expect(await facets(`path=/v1/shop/orders&columns=${names}`)).toBe(
       `400 {"detail":"Parameter 'columns' allows at most 10 values."}`,
     );
-    expect(await facets("path=/v1/shop/orders&columns=country,email")).toMatch(/^400 .*Parameter 'columns' must be among: /);
+    expect(await facets("path=/v1/shop/orders&columns=country,email")).toMatch(
+      /^400 .*Parameter 'columns' must be among: /,
+    );
     expect(await facets("path=/v1/shop/orders&columns=")).toMatch(/^400 /);
     expect(await facets("path=/v1/shop/orders&columns=country&column=org")).toMatch(/^400 /);
     expect(await facets("path=/v1/shop/orders&columns=country&prefix=D")).toMatch(/^400 /);
