@@ -38,7 +38,7 @@ export const BOUNDARIES = {
     generator/artifacts generator/manifest generator/catalogue generator/report @routewright/runtime`,
   "generator/verify": list`
     generator/manifest generator/catalogue generator/diff generator/report @routewright/runtime`,
-  "generator/ddl": list`generator/manifest generator/catalogue generator/verify @routewright/runtime`,
+  "generator/ddl": list`generator/catalogue generator/verify @routewright/runtime`,
   "generator/suggest": list`
     generator/manifest generator/catalogue generator/report generator/diff generator/verify
     @routewright/runtime`,
