@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { UsageRow } from "./usage-row.js";
 import { KEEP_SHAPES } from "./usage-shapes.js";
 
@@ -42,7 +43,41 @@ const CREATE = `DO $$ BEGIN
     last_seen timestamptz NOT NULL,
     PRIMARY KEY (route, day, shape, key)
   );
+  CREATE TABLE IF NOT EXISTS routewright.usage_writers (
+    writer text PRIMARY KEY,
+    batch bigint NOT NULL,
+    written_at timestamptz NOT NULL
+  );
 END $$`;
+
+/** Which rows of a writer: later ones have a larger number. */
+export interface BatchNumber {
+  readonly writer: string;
+  readonly batch: number;
+}
+
+const onlyBatch = (): BatchNumber => ({ writer: randomUUID(), batch: 1 });
+
+/**
+ * Notes that a batch is written, first in its transaction. Of one that was written before the number would be null, which the table
+ * refuses: nothing is added. Writers of which nothing came for a week are forgotten.
+ */
+const BEGIN_BATCH = `WITH forgotten AS (
+  DELETE FROM routewright.usage_writers WHERE writer IN (
+    SELECT writer FROM routewright.usage_writers WHERE written_at < now() - interval '7 days' FOR UPDATE SKIP LOCKED
+  )
+)
+INSERT INTO routewright.usage_writers AS known (writer, batch, written_at)
+SELECT writer, batch, now() FROM json_to_recordset($1) AS r(writer text, batch bigint) LIMIT 1
+ON CONFLICT (writer) DO UPDATE SET
+  batch = CASE WHEN known.batch < excluded.batch THEN excluded.batch END, written_at = excluded.written_at`;
+
+/** Whether the batch was written before: `not_null_violation` of its number. */
+function isWritten(error: unknown): boolean {
+  return (
+    (error as { readonly table?: unknown } | null)?.table === "usage_writers" && codeOf(error) === "23502"
+  );
+}
 
 /** Adds rows. Sorted by key, so that replicas that write the same rows cannot deadlock. */
 const ADD = `WITH given AS (
@@ -99,16 +134,20 @@ export class UsageTable {
     return new UsageTable(new OwnTables(url, { name: "routewright usage", queryTimeoutMs }));
   }
 
-  /** Adds rows at once. Creates the tables if they do not exist. Rejects when the database fails. */
-  async add(rows: readonly UsageRow[]): Promise<void> {
-    const values = [JSON.stringify(rows.map(storable))];
+  /** Adds rows at once, unless the batch is there already. Creates the tables if they do not exist. Rejects when the database fails. */
+  async add(rows: readonly UsageRow[], number: BatchNumber = onlyBatch()): Promise<void> {
+    const { writer, batch } = number;
+    const values = [JSON.stringify(rows.map((row) => ({ ...storable(row), writer, batch })))];
     const hasShapes = rows.some(({ shapes = [] }) => shapes.length > 0);
     // Two replicas would both keep the shapes for which there is room once.
     const write = async (): Promise<unknown> =>
-      hasShapes ? this.#transactions.run([ADD, ...KEEP_SHAPES], values, LOCK) : this.query(ADD, values);
+      hasShapes
+        ? this.#transactions.run([BEGIN_BATCH, ADD, ...KEEP_SHAPES], values, LOCK)
+        : this.#transactions.run([BEGIN_BATCH, ADD], values);
     try {
       await write();
     } catch (error) {
+      if (isWritten(error)) return;
       if (!isMissing(error)) throw error;
       await this.query(CREATE, []);
       await write();

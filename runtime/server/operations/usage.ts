@@ -1,16 +1,14 @@
+import { randomUUID } from "node:crypto";
 import { SUMS } from "../../core/handler/request-record.js";
 import type { Logger } from "../../core/http/logger.js";
 import type { RequestRecord } from "../../core/handler/request-record.js";
 import type { Caller } from "../../core/model/caller.js";
 import { type UsageLine, usageLines } from "./usage-report.js";
 import { recordedDay, type ShapeCount, type UsageRow } from "./usage-row.js";
-import { isDenied, UsageTable } from "./usage-table.js";
+import { type BatchNumber, isDenied, UsageTable } from "./usage-table.js";
 import { Interval } from "../../core/model/timer.js";
 
-/**
- * How often counts are written. A killed process loses those of its last interval; a connection that breaks between a
- * commit and its acknowledgement counts one interval twice.
- */
+/** How often counts are written. A killed process loses those of its last interval. */
 const INTERVAL_MS = 10_000;
 
 /** Rows that wait while the database takes none, about 5 MB; the counts of further ones are lost. */
@@ -22,6 +20,12 @@ const NOT_WRITTEN =
 /** What the database's owner runs for the role of the server, whose name is an SQL identifier. */
 function writeGrant(role: string): string {
   return `CREATE SCHEMA IF NOT EXISTS routewright; GRANT ALL ON SCHEMA routewright TO ${role}; GRANT ALL ON ALL TABLES IN SCHEMA routewright TO ${role}`;
+}
+
+/** Rows on their way, made on a day in UTC. */
+interface UsageBatch extends BatchNumber {
+  readonly day: string;
+  readonly rows: readonly UsageRow[];
 }
 
 /** How far back a caller sees its own use. */
@@ -47,6 +51,10 @@ export class Usage {
   #lost = 0;
   /** The last day that the table has as recorded. */
   #recordedDay = "";
+  readonly #writer = randomUUID();
+  #number = 0;
+  /** Sent until the table has it: a connection may break after the commit. */
+  #pending: UsageBatch | null = null;
 
   private constructor(table: UsageTable, options: UsageOptions) {
     this.#options = options;
@@ -68,7 +76,7 @@ export class Usage {
   async close(): Promise<void> {
     this.#timer.stop();
     await this.#flush();
-    const lost = this.#lost + requestsOf(this.counter.take());
+    const lost = this.#lost + requestsOf([...(this.#pending?.rows ?? []), ...this.counter.take()]);
     if (lost > 0) this.#options.log.warn({ requests: lost }, "usage of these requests was not written");
     await this.#table.close();
   }
@@ -81,19 +89,17 @@ export class Usage {
 
   async #write(): Promise<void> {
     const { log } = this.#options;
-    const today = dayOf(Date.now());
-    if (this.#recordedDay !== today) this.counter.add(recordedDay(today));
-    const rows = this.counter.take();
-    if (rows.length === 0) return;
+    const isAgain = this.#pending !== null;
+    const batch = (this.#pending ??= this.#nextBatch());
+    if (batch === null) return;
     try {
-      await this.#table.add(rows);
-      this.#recordedDay = today;
+      await this.#table.add(batch.rows, batch);
+      this.#pending = null;
+      this.#recordedDay = batch.day;
       if (this.#isFailing) log.info("usage is recorded");
       this.#isFailing = false;
     } catch (error) {
-      for (const row of rows.slice(0, MAX_WAITING)) this.counter.add(row);
-      for (const { day, requests } of rows.slice(MAX_WAITING)) this.counter.add(recordedDay(day, requests));
-      this.#lost += requestsOf(rows.slice(MAX_WAITING));
+      for (const row of this.#bounded(this.counter.take())) this.counter.add(row);
       // A lasting failure is logged once.
       if (!this.#isFailing)
         log.warn(
@@ -101,7 +107,26 @@ export class Usage {
           NOT_WRITTEN,
         );
       this.#isFailing = true;
+      return;
     }
+    if (isAgain) await this.#write();
+  }
+
+  /** What was counted since the last one; null: nothing. */
+  #nextBatch(): UsageBatch | null {
+    const day = dayOf(Date.now());
+    if (this.#recordedDay !== day) this.counter.add(recordedDay(day));
+    const rows = this.counter.take();
+    if (rows.length === 0) return null;
+    return { day, writer: this.#writer, batch: ++this.#number, rows: this.#bounded(rows) };
+  }
+
+  /** So many as may wait; of further ones the days say that requests were lost. */
+  #bounded(rows: readonly UsageRow[]): readonly UsageRow[] {
+    const further = rows.slice(MAX_WAITING);
+    this.#lost += requestsOf(further);
+    for (const { day, requests } of further) this.counter.add(recordedDay(day, requests));
+    return rows.slice(0, MAX_WAITING);
   }
 }
 

@@ -136,6 +136,33 @@ describe("an unreachable database", () => {
     ]);
   });
 
+  it("that commits and does not say so counts nothing twice", async () => {
+    const url = await ownDatabase();
+    let answers = 0;
+    // Of the first transactions the answer to COMMIT is lost.
+    const proxy = await proxyOf(url, (client, open) => {
+      const database = open();
+      let isCommitting = false;
+      client.on("data", (bytes: Buffer) => {
+        isCommitting = bytes.includes("COMMIT");
+        database.write(bytes);
+      });
+      database.on("data", (bytes: Buffer) => {
+        if (isCommitting && answers++ < 3) client.destroy();
+        else client.write(bytes);
+      });
+      client.on("close", () => database.destroy());
+    });
+    const kept = await keep(proxy.url, 10);
+    for (let i = 1; i <= 6; i++) {
+      count(kept, 5);
+      await expect.poll(() => requestsRecorded(url).catch(() => 0)).toBe(i * 5);
+    }
+    await kept.usage.close();
+    expect(answers).toBeGreaterThan(3);
+    expect(await requestsRecorded(url)).toBe(30);
+  });
+
   it("on close loses the counts, and the log has their number", async () => {
     const proxy = await brokenProxy(await ownDatabase());
     const kept = await keep(proxy.url);
