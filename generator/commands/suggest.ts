@@ -199,7 +199,11 @@ function resultOf(
     const writing = writeFiles(files.map(({ file, after }) => ({ file: pathIn(folder, file), text: after })));
     if (!writing.ok) return failure(...writing.problems);
   }
-  const report = { suggestions, files: files.map(({ file }) => file), notes };
+  const shown = suggestions.map(({ kind, model, path, subject, reason, figures, statement }) => ({
+    ...{ kind, model, path, subject, reason, figures },
+    ...(statement !== undefined && { statement }),
+  }));
+  const report = { suggestions: shown, files: files.map(({ file }) => file), notes };
   const output = format === "json" ? `${JSON.stringify(report, null, 2)}\n` : suggestText(suggestions, files);
   const done =
     apply && files.length > 0

@@ -8,6 +8,8 @@ import { about, type RelationFacts, type Suggestion } from "./suggestion.js";
 const LEAST_ROWS = 10_000;
 /** Rows of a granule of ClickHouse, by default. */
 const GRANULE = 8192;
+/** ClickHouse reads so few at once. */
+const FEW_GRANULES = 12;
 /** A value of a column with fewer values stands in so many rows that an index does not help. */
 const LEAST_VALUES = 20;
 
@@ -33,8 +35,14 @@ export async function suggestIndexes(
   for (const { filter, name } of filtersOf(entry)) {
     const { column } = filter;
     const isPlain = filter.operator !== "ILIKE" && !("case" in filter);
+    // A table has one sorting key.
+    if (facts.sortKey?.length === 0 && found.size > 0) break;
     if (found.has(column) || !isPlain || isDeclared(column, context)) continue;
-    if ((await context.usesIndex(entry.relation, filter)) !== false) continue;
+    const usesIndex = await context.usesIndex(entry.relation, filter);
+    // Without a sorting key the plan has no index to name.
+    const isUnsorted =
+      usesIndex === null && facts.sortKey?.length === 0 && facts.rows > FEW_GRANULES * GRANULE;
+    if (usesIndex !== false && !isUnsorted) continue;
     const suggestion =
       facts.sortKey === null
         ? ofPostgres(entry, column, name, facts)

@@ -45,11 +45,13 @@ export async function postgresFacts(query: RunQuery, relation: Relation): Promis
 /** ClickHouse keeps no statistics of values: of a table its rows and its sorting key. */
 export async function clickhouseFacts(query: RunQuery, [database, name]: Relation): Promise<RelationFacts> {
   const text = (value: string): string => `'${value.replace(/[\\']/g, "\\$&")}'`;
-  const [row] = (await query(
+  // Lines of JSON.
+  const [line] = (await query(
     `SELECT toFloat64(total_rows) AS rows, sorting_key AS key FROM system.tables
       WHERE database = ${text(database)} AND name = ${text(name)} AND engine LIKE '%MergeTree'`,
-  )) as readonly { readonly rows: number | null; readonly key: string }[];
-  if (row === undefined) return NO_FACTS;
+  )) as readonly string[];
+  if (line === undefined) return NO_FACTS;
+  const row = JSON.parse(line) as { readonly rows: number | null; readonly key: string };
   const sortKey = row.key === "" ? [] : row.key.split(",").map((part) => part.trim());
   return { rows: row.rows, columns: new Map(), sortKey };
 }
