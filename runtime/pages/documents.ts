@@ -229,6 +229,14 @@ export class Documents {
     const { base, title } = this.#api;
     const now = Date.now();
     const since = `${this.#since}T00:00:00Z`;
+    const { entries } = this.#api.changelog();
+    // What is yet to come is news since the changelog named its time; without one, since the server started.
+    const announced = (path: string, at: string | null): string => {
+      const entry = entries.find(({ changes }) =>
+        changes.some((each) => each.endpoint === path && each.after === at),
+      );
+      return at === null || entry === undefined ? since : `${entry.date}T00:00:00Z`;
+    };
     const id = base ? `${base}/v1/system/status` : "urn:routewright:status";
     const items = this.catalogue(caller).body.endpoints.flatMap((endpoint) =>
       statesOf(endpoint, now)
@@ -236,8 +244,8 @@ export class Documents {
         .map(({ name, text, at }) => ({
           id: `${id}#${endpoint.path},${name.replace(" ", "-")},${at ?? ""}`,
           title: `${endpoint.path}: ${name}`,
-          // What is yet to come is news since the server started.
-          updated: at === null || Date.parse(at) > now ? since : new Date(at).toISOString(),
+          updated:
+            at !== null && Date.parse(at) <= now ? new Date(at).toISOString() : announced(endpoint.path, at),
           text: at === null ? text : `${text}, ${at}`,
         })),
     );

@@ -1,9 +1,11 @@
 /** The status of all endpoints, as a page and as a feed: what the catalogue shows the caller, and no more. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { needs } from "../support/needs.js";
-import { KEYS, startManifest } from "../support/service.js";
+import { KEYS, ownInstallation, startFolder, startManifest } from "../support/service.js";
 import { suiteBrowser } from "./browser.js";
 import { expectAccessible, visit } from "./explorer/page.js";
 
@@ -86,6 +88,25 @@ describe("the feed of the status", () => {
     expect(Math.round((Date.now() - Date.parse(since)) / HOUR)).toBe(4);
     expect(first).toContain("2 of its tests failed; no rows are served");
   });
+});
+
+it("says of what will go that it is news since the changelog named it, whenever the server started", async () => {
+  const folder = ownInstallation(manifest);
+  const change = {
+    ...{
+      endpoint: "/v1/shop/leaving",
+      tier: "tier0",
+      kind: "endpoint-deprecated",
+      title: "Endpoint deprecated",
+    },
+    ...{ severity: "warning", subject: null, before: null, after: "2027-01-31T00:00:00Z" },
+  };
+  const changelog = { entries: [{ date: "2026-08-15", changes: [change] }] };
+  writeFileSync(join(folder, "generated/changelog.json"), JSON.stringify(changelog));
+  const service = await startFolder(join(folder, "generated"));
+  expect(await feed(service.url)).toMatch(
+    /leaving: deprecated<\/title>\s*<updated>2026-08-15T00:00:00Z<\/updated>/,
+  );
 });
 
 describe.skipIf(!needs("chromium"))("the explorer and the guide", () => {
