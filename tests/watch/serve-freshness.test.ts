@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { suiteBrowser } from "../pages/browser.js";
@@ -202,6 +203,8 @@ it("keeps dbt's own bounds of a model, and is late where a source is, which is n
   await expect.poll(() => stateOf(first, "one")).toEqual(["error", -1]);
   await expect.poll(() => stateOf(first, "two")).toEqual(["error", -6]);
   expect((await get(first, "/v1/flows/one?require_fresh=true")).status).toBe(503);
+  writeFileSync(sources, "no JSON");
+  await first.until(/"source freshness not read"/);
   await first.stop();
   // A later file has another part of the nodes: what was found of the others holds, over a restart too.
   putJson(sources, checkResults("sources", { "source.test.raw.other": 1 }));

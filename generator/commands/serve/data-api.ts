@@ -145,6 +145,13 @@ const STORE_FILES = {
   freshness: "model-freshness.json",
 } as const;
 
+/** What the log says of a file that cannot be read. */
+const NOT_READ = {
+  runResults: "run results not read",
+  sources: "source freshness not read",
+  freshness: "model freshness not read",
+} as const;
+
 /** dbt's results of builds, tests and checks of freshness; null where the environment names none. */
 export async function runResultsOf(environment: Environment): Promise<RunResults | null> {
   const kinds = Object.keys(STORE_FILES) as (keyof typeof STORE_FILES)[];
@@ -170,7 +177,7 @@ async function resultsOf(
   const source = environment[kind];
   if (source === null) return null;
   const log = createLogger(logLevel);
-  const onProblem = (detail: string): void => log.warn({ detail }, "run results not read");
+  const onProblem = (detail: string): void => log.warn({ detail }, NOT_READ[kind]);
   const onSaveFailed = (detail: string): void => log.warn({ detail }, "builds not stored for the next start");
   return openRunResults({
     file: RESULTS_FILES[kind],
