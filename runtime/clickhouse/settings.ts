@@ -117,7 +117,7 @@ interface SettingsQuery {
 }
 
 /** The role as it was looked up. */
-interface Role {
+interface ReadRole {
   readonly own: OwnSettings;
   /** The end of a subquery that is evaluated under its own settings. */
   readonly underOwn: Sql;
@@ -125,7 +125,7 @@ interface Role {
   readonly encoded: Map<string, string>;
 }
 
-const NO_ROLE: Role = { own: new Map(), underOwn: EMPTY, encoded: new Map() };
+const NO_ROLE: ReadRole = { own: new Map(), underOwn: EMPTY, encoded: new Map() };
 
 /** Looks the role's own settings up, and again after a minute. */
 export class RoleSettings {
@@ -144,7 +144,7 @@ export class RoleSettings {
     return underOwn;
   }
 
-  #current(): Promise<Role> {
+  #current(): Promise<ReadRole> {
     if (performance.now() - this.#lookedUpAt > FRESH_MS) {
       this.#lookedUpAt = performance.now();
       this.#role = this.#lookUp();
@@ -172,7 +172,7 @@ export class RoleSettings {
     return comment === undefined || !own.has(COMMENT) ? text : `${text}&${searchOf({ [COMMENT]: comment })}`;
   }
 
-  async #lookUp(): Promise<Role> {
+  async #lookUp(): Promise<ReadRole> {
     const names = namesIn(SETTINGS);
     const limits = namesIn(limitSettings({ tier: "tier0", timeoutMs: 1, maxRows: 1 }));
     // In hexadecimal digits, which no format writes in another way.

@@ -2,7 +2,7 @@ import { EMPTY, escapedLiteral, join, sql, type Sql } from "../core/warehouse/sq
 import type { ResultColumn } from "../core/warehouse/warehouse.js";
 
 /** A value of a relation, and its column as it was looked up. */
-interface TypedValue<From> {
+interface ProvenValue<From> {
   readonly value: Sql<From>;
   readonly column: ResultColumn;
 }
@@ -16,7 +16,7 @@ export const COLUMNS_CHANGED = "columns have changed";
  * fails only where there are rows. The first element is no column: a tuple of columns alone may name its elements. A page of one
  * row takes 5 to 8 % more of ClickHouse's processor time (10 columns); as a condition this took 17 %.
  */
-export function typeProof<From>(values: readonly TypedValue<From>[]): Sql<From> {
+export function typeProof<From>(values: readonly ProvenValue<From>[]): Sql<From> {
   if (values.length === 0) return EMPTY;
   const types = values.map(({ column: { type, states } }) => states?.[0] ?? type);
   const known = `Tuple(UInt8, ${types.join(", ")})`;

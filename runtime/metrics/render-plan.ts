@@ -39,7 +39,7 @@ interface OpenSelect {
   readonly names: ReadonlySet<string>;
 }
 
-type Change = (select: OpenSelect, read: ReadColumns) => OpenSelect;
+type SelectChange = (select: OpenSelect, read: ReadColumns) => OpenSelect;
 
 /** The statement of a plan. Steps share a `SELECT` where one can do the work of several: each further one costs the database time. */
 export function renderPlan(step: PlanStep, dialect: AggregateDialect): Part {
@@ -106,7 +106,7 @@ class PlanRenderer {
   }
 
   /** Changes a select, where that writes each computed column at most so often; else one around it. */
-  #changed(select: OpenSelect, mostWritten: number, change: Change): OpenSelect {
+  #changed(select: OpenSelect, mostWritten: number, change: SelectChange): OpenSelect {
     const written = new Map<string, number>();
     const changed = change(
       select,
@@ -136,7 +136,7 @@ class PlanRenderer {
   }
 
   /** What a join makes null where no row matches. */
-  readonly #withNulls: Change = (select) => {
+  readonly #withNulls: SelectChange = (select) => {
     const shown = (column: SelectedColumn): SelectedColumn => {
       const value = this.#dialect.joinedValue(column.value);
       return value === column.value ? column : computed(value);

@@ -16,7 +16,7 @@ export type DataType =
   | RecordType
   | AnyType;
 
-interface Written {
+interface WrittenType {
   /** As the database or the project writes it. */
   readonly text: string;
   /** Of what it wraps, without arguments, in lower case; of an array of PostgreSQL that of its elements. */
@@ -27,7 +27,7 @@ interface Written {
   readonly nullable: boolean;
 }
 
-export interface IntegerType extends Written {
+export interface IntegerType extends WrittenType {
   readonly kind: "integer";
   readonly bits: 8 | 16 | 32 | 64 | 128 | 256;
   readonly isUnsigned?: true;
@@ -37,33 +37,33 @@ export interface IntegerType extends Written {
  * Exact decimals: `precision` digits, `scale` of them after the point; absent if the type does not fix them. A scale below 0
  * (PostgreSQL 15) rounds to tens, hundreds and so on.
  */
-export interface DecimalType extends Written {
+export interface DecimalType extends WrittenType {
   readonly kind: "decimal";
   readonly precision?: number;
   readonly scale?: number;
 }
 
-interface FloatType extends Written {
+interface FloatType extends WrittenType {
   readonly kind: "float";
   readonly bits: 32 | 64;
 }
 
 /** `maxLength` counts Unicode characters, as both PostgreSQL and JSON Schema do. */
-export interface TextType extends Written {
+export interface TextType extends WrittenType {
   readonly kind: "text";
   readonly format?: "ipv4" | "ipv6";
   readonly maxLength?: number;
 }
 
 /** `precision`: digits of a second. */
-interface TimestampType extends Written {
+interface TimestampType extends WrittenType {
   readonly kind: "timestamp";
   readonly precision: number;
   readonly hasZone: boolean;
 }
 
 /** One of a few strings: at least one, no two alike, in the declared order. */
-export interface EnumType extends Written {
+export interface EnumType extends WrittenType {
   readonly kind: "enum";
   readonly values: readonly string[];
   /** As the database sorts them, where that is not as declared. */
@@ -71,29 +71,29 @@ export interface EnumType extends Written {
 }
 
 /** `time` is a time of day. */
-interface PlainType extends Written {
+interface PlainType extends WrittenType {
   readonly kind: "boolean" | "date" | "time" | "uuid" | "bytes";
 }
 
-interface ArrayType extends Written {
+interface ArrayType extends WrittenType {
   readonly kind: "array";
   readonly of: DataType;
 }
 
-interface MapType extends Written {
+interface MapType extends WrittenType {
   readonly kind: "map";
   readonly key: DataType;
   readonly value: DataType;
 }
 
 /** One type per position; at least one position. */
-interface TupleType extends Written {
+interface TupleType extends WrittenType {
   readonly kind: "tuple";
   readonly of: readonly DataType[];
 }
 
 /** A tuple with named positions. */
-export interface RecordType extends Written {
+export interface RecordType extends WrittenType {
   readonly kind: "record";
   readonly fields: readonly Field[];
 }
@@ -104,7 +104,7 @@ export interface Field {
 }
 
 /** Any JSON value: the declared type is JSON; or no type is declared, or an unsupported one. */
-export interface AnyType extends Written {
+export interface AnyType extends WrittenType {
   readonly kind: "json" | "unknown";
   /** What it is compared by, where a comparison asks for it; none for a column without a type. */
   readonly identity?: string;
@@ -112,7 +112,7 @@ export interface AnyType extends Written {
 
 /** What a name and its arguments say of a type; a wrapper says all of what it wraps. */
 export type Shape = Unwritten<DataType> | DataType;
-type Unwritten<Type> = Type extends unknown ? Omit<Type, keyof Written> : never;
+type Unwritten<Type> = Type extends unknown ? Omit<Type, keyof WrittenType> : never;
 
 /** Without a text a type that no database writes. */
 export function typeFrom(shape: Shape, text = ""): DataType {

@@ -26,14 +26,14 @@ export function typeTextOf(text: string): TypeText | null {
   const trimmed = text.trim();
   const [ending, not] = /\s(?:(not)\s+)?null$/i.exec(trimmed) ?? [""];
   const { element, dimensions } = withoutSizes(trimmed.slice(0, trimmed.length - ending.length).trimEnd());
-  const group = groupOf(element);
-  const name = group && nameOf(`${group.before} ${group.after}`);
-  if (!name || group.before.trim() === "") return null;
+  const brackets = bracketsOf(element);
+  const name = brackets && nameOf(`${brackets.before} ${brackets.after}`);
+  if (!name || brackets.before.trim() === "") return null;
   const isSqlArray = / array$/i.test(name) && !/[)>]$/.test(element);
   return {
     name: isSqlArray ? name.slice(0, -" array".length) : name,
-    args: group.args,
-    isAngled: group.isAngled,
+    args: brackets.args,
+    isAngled: brackets.isAngled,
     dimensions: isSqlArray ? Math.max(1, dimensions) : dimensions,
     isNull: ending !== "" && not === undefined,
   };
@@ -52,7 +52,7 @@ function withoutSizes(text: string): { readonly element: string; readonly dimens
 }
 
 /** The first brackets of a text, and what is before and after them. */
-interface Group {
+interface Brackets {
   readonly before: string;
   readonly args: readonly string[];
   readonly isAngled: boolean;
@@ -73,7 +73,7 @@ const MARKS =
   /'(?:\\.|''|[^'\\])*(?:'|\\?$)|"(?:\\.|""|[^"\\])*(?:"|\\?$)|`(?:\\.|``|[^`\\])*(?:`|\\?$)|[()<>[\],]/gsu;
 
 /** Without brackets all of it is before them. Null where they do not match. */
-function groupOf(text: string): Group | null {
+function bracketsOf(text: string): Brackets | null {
   const open: string[] = [];
   const args: string[] = [];
   let [first, start] = [0, 0];

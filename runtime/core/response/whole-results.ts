@@ -56,7 +56,7 @@ type WholeResult = Pick<Answer, "version" | "due" | "quality" | "tag" | "hasMore
 };
 
 /** What a response says of a result, which is kept by the key. */
-type Reading = Omit<WholeResult, "result"> & { readonly resultKey: string };
+type UnfinishedRead = Omit<WholeResult, "result"> & { readonly resultKey: string };
 
 /** The digest, the tag and the object; the version is shared. */
 const READING_BYTES = 250;
@@ -69,7 +69,7 @@ export class WholeResults {
   /** By query and rows: callers that read the same rows share the body. */
   readonly #results = new BoundedCache<BufferedResult>("whole_results", { sizeOf: ({ memory }) => memory });
   /** By caller and query. */
-  readonly #readings = new BoundedCache<Reading>("readings", { sizeOf: () => READING_BYTES });
+  readonly #readings = new BoundedCache<UnfinishedRead>("readings", { sizeOf: () => READING_BYTES });
 
   /** The result that a caller reads in parts. */
   get(callerId: string, key: string): WholeResult | undefined {

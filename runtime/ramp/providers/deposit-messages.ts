@@ -5,7 +5,7 @@ import {
   textOf,
   type ValueOf,
 } from "@routewright/runtime/internal/core/model/schema.js";
-import { CallbackUrl, Code, Amount, Rate, Id, Json, statuses } from "./message-fields.js";
+import { CallbackUrl, Code, AmountField, RateField, Id, Json, statuses } from "./message-fields.js";
 import { Fees, Instruction, Rail } from "./protocol.js";
 
 /** The messages about deposit accounts (protocol.ts). */
@@ -51,14 +51,14 @@ export const Deposit = openRecord(
       description: "your id of the payment and of its execution, the same for ever",
     }),
     srcCurrencyCode: Code("currency that arrived"),
-    srcAmount: Amount("what arrived"),
+    srcAmount: AmountField("what arrived"),
   },
   {
     price: described(
       "price at arrival; without it the payment goes back to its sender",
       openRecord({
-        destAmount: Amount("what the destination receives"),
-        exchangeRate: Rate("destination currency per unit of the source currency"),
+        destAmount: AmountField("what the destination receives"),
+        exchangeRate: RateField("destination currency per unit of the source currency"),
         fees: Fees,
       }),
     ),

@@ -14,8 +14,9 @@ import type { AmountText, RateText } from "../accounts/amount.js";
 export const Id = (description: string) => textOf({ minLength: 1, maxLength: 128, description });
 export const Code = (description: string) => textOf({ pattern: "^[A-Za-z0-9_]{2,40}$", description });
 const DECIMAL = "^[0-9]{1,40}(\\.[0-9]{1,18})?$";
-export const Amount = (description: string): Schema<AmountText> => textOf({ pattern: DECIMAL, description });
-export const Rate = (description: string): Schema<RateText> => textOf({ pattern: DECIMAL, description });
+export const AmountField = (description: string): Schema<AmountText> =>
+  textOf({ pattern: DECIMAL, description });
+export const RateField = (description: string): Schema<RateText> => textOf({ pattern: DECIMAL, description });
 /** A text for people: a longer one is cut, not refused. */
 export const Text = (description: string, keywords: { minLength?: number; maxLength?: number } = {}) =>
   textOf({ maxLength: 500, ...keywords, [LONGER]: "cut", description });

@@ -14,8 +14,8 @@ import {
 import {
   Id,
   Code,
-  Amount,
-  Rate,
+  AmountField,
+  RateField,
   Text,
   CountryCode,
   Json,
@@ -61,11 +61,11 @@ export const Pair = openRecord(
     destCurrencyCode: Code("destination currency"),
     rail: Rail,
     countries: described("ISO 3166-1 alpha-2 codes", listOf(CountryCode)),
-    minSrcAmount: Amount("smallest amount of the source currency"),
-    maxSrcAmount: Amount("largest amount of the source currency"),
+    minSrcAmount: AmountField("smallest amount of the source currency"),
+    maxSrcAmount: AmountField("largest amount of the source currency"),
   },
   {
-    travelRuleFrom: Amount(
+    travelRuleFrom: AmountField(
       "amount of the source currency from which onboardings list the check `TRAVEL_RULE`",
     ),
   },
@@ -102,8 +102,8 @@ export const QuoteRequest = openRecord(
     rail: nullable(Rail),
   },
   {
-    srcAmount: Amount("amount of the source currency"),
-    destAmount: Amount(
+    srcAmount: AmountField("amount of the source currency"),
+    destAmount: AmountField(
       "in place of `srcAmount`: what the destination is to receive; only where the capabilities say `destAmounts`",
     ),
   },
@@ -114,10 +114,10 @@ export const Fees = described(
   "what the movement costs",
   openRecord({
     currencyCode: Code("source or destination currency"),
-    totalFee: Amount("sum of the three other fees"),
-    networkFee: Amount("fee of the network"),
-    processingFee: Amount("fee of the provider"),
-    partnerFee: Amount("fee of the partner"),
+    totalFee: AmountField("sum of the three other fees"),
+    networkFee: AmountField("fee of the network"),
+    processingFee: AmountField("fee of the provider"),
+    partnerFee: AmountField("fee of the partner"),
   }),
 );
 export type Fees = ValueOf<typeof Fees>;
@@ -126,12 +126,12 @@ export const ProviderQuote = openRecord(
   {
     rail: Rail,
     hasIndicativePrice: described("whether the price can still change", flag),
-    destAmount: Amount("what the destination receives"),
-    exchangeRate: Rate("destination currency per unit of the source currency"),
+    destAmount: AmountField("what the destination receives"),
+    exchangeRate: RateField("destination currency per unit of the source currency"),
     fees: Fees,
   },
   {
-    srcAmount: Amount("what the source sends; required where `destAmount` was requested"),
+    srcAmount: AmountField("what the source sends; required where `destAmount` was requested"),
     quoteId: Id("with `expiresAt`: orders that name it until then are carried out at this price"),
     expiresAt: described("until when the price is held", time),
   },
@@ -158,7 +158,7 @@ export const Movement = described(
       type: statuses(["ONRAMP", "OFFRAMP"], "direction"),
       src: Account,
       dest: Account,
-      srcAmount: Amount("amount of the source currency"),
+      srcAmount: AmountField("amount of the source currency"),
       rail: Rail,
     },
     {
@@ -282,12 +282,12 @@ export const Receipt = described(
   openRecord(
     {},
     {
-      amountSent: Amount(
+      amountSent: AmountField(
         "what the source sent, in its currency; needed where it is not the amount of the order",
       ),
-      amountReceived: Amount("what the destination received, in its currency"),
+      amountReceived: AmountField("what the destination received, in its currency"),
       fees: Fees,
-      exchangeRate: Rate("destination currency per unit of the source currency"),
+      exchangeRate: RateField("destination currency per unit of the source currency"),
       transactionHash: Id("transaction on the destination chain"),
       bankReference: Id("reference of the bank transfer"),
       occurredAt: OccurredAt,

@@ -4,7 +4,7 @@ import {
   textOf,
   type ValueOf,
 } from "@routewright/runtime/internal/core/model/schema.js";
-import { Amount, Id, nullable, statuses, Text } from "./message-fields.js";
+import { AmountField, Id, nullable, statuses, Text } from "./message-fields.js";
 
 /** The messages about refunds (protocol.ts). */
 
@@ -21,7 +21,7 @@ export const Refund = described(
   openRecord(
     {
       id: Id("id of the refund, yours or that of the ramp's order"),
-      amount: Amount("what goes back to the source, in its currency"),
+      amount: AmountField("what goes back to the source, in its currency"),
       reason: Text("why"),
     },
     {
@@ -40,7 +40,7 @@ export type Refund = ValueOf<typeof Refund>;
 /** A refund that the operator orders. */
 export const RefundOrder = openRecord({
   id: Id("id of the refund"),
-  amount: Amount("what goes back to the source, in its currency"),
+  amount: AmountField("what goes back to the source, in its currency"),
   reason: Text("why"),
 });
 export type RefundOrder = ValueOf<typeof RefundOrder>;

@@ -4,7 +4,7 @@ import type { Movement, ProviderQuote, QuoteRequest } from "../providers/protoco
 import type { SandboxClock } from "./clock.js";
 import { refused, type Rejection } from "./provider-state.js";
 
-interface HeldQuote {
+interface SandboxQuote {
   readonly quote: ProviderQuote;
   readonly path: Pick<QuoteRequest, "srcCurrencyCode" | "destCurrencyCode">;
   readonly srcAmount: AmountText;
@@ -21,13 +21,18 @@ const MAX_HELD = 10_000;
 export class HeldQuotes {
   readonly #clock: SandboxClock;
   /** Bounded by `MAX_HELD`: everybody may ask for quotes. */
-  readonly #held = new Map<string, HeldQuote>();
+  readonly #held = new Map<string, SandboxQuote>();
 
   constructor(clock: SandboxClock) {
     this.#clock = clock;
   }
 
-  hold(quote: ProviderQuote, path: HeldQuote["path"], srcAmount: AmountText, holdMs: number): ProviderQuote {
+  hold(
+    quote: ProviderQuote,
+    path: SandboxQuote["path"],
+    srcAmount: AmountText,
+    holdMs: number,
+  ): ProviderQuote {
     const until = this.#clock.now().getTime() + holdMs;
     const quoteId = randomUUID();
     this.#held.set(quoteId, { quote, path, srcAmount, until });

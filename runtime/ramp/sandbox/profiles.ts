@@ -44,7 +44,7 @@ export function quoteFor(profile: Profile, request: QuoteRequest): ProviderQuote
 /** The price of what the destination is to receive: the least amount of the source that pays for it. */
 function priceOfDelivery(
   profile: Profile,
-  order: Omit<PricedOrder, "srcAmount"> & { readonly destAmount: string },
+  order: Omit<SandboxOrder, "srcAmount"> & { readonly destAmount: string },
 ): ProviderQuote | null {
   const { fees } = profile;
   const decimals = decimalsOf(order.srcCurrencyCode);
@@ -66,13 +66,13 @@ function priceOfDelivery(
   return null;
 }
 
-interface PricedOrder
+interface SandboxOrder
   extends Pick<QuoteRequest, "srcCurrencyCode" | "destCurrencyCode">, Pick<ProviderQuote, "rail"> {
   readonly srcAmount: AmountText;
 }
 
 /** The price of any amount, also of one that is not offered; null when the fees would eat it. */
-export function priceOfOrder(profile: Profile, request: PricedOrder): ProviderQuote | null {
+export function priceOfOrder(profile: Profile, request: SandboxOrder): ProviderQuote | null {
   const { srcCurrencyCode, destCurrencyCode, rail } = request;
   const decimals = decimalsOf(srcCurrencyCode);
   const processing = new Big(request.srcAmount)

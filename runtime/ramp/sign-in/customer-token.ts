@@ -137,7 +137,7 @@ interface SigningKey {
   readonly isRetired: boolean;
 }
 
-interface KeyRow {
+interface SigningKeyRow {
   readonly kid: string;
   readonly private_key: Buffer;
   readonly public_key: string;
@@ -213,13 +213,13 @@ export class SigningKeys {
     if (this.#keys && performance.now() - this.#readAt < freshMs) return this.#keys;
     this.#readAt = performance.now();
     const keys = this.database.operator
-      .rows<KeyRow>(KEYS)
+      .rows<SigningKeyRow>(KEYS)
       .then((rows) => rows.map((row) => this.#keyOf(row)));
     keys.catch(() => (this.#keys = null));
     return (this.#keys = keys);
   }
 
-  #keyOf({ kid, private_key, public_key, retired_at }: KeyRow): SigningKey {
+  #keyOf({ kid, private_key, public_key, retired_at }: SigningKeyRow): SigningKey {
     const pem = this.#vault.open(`signing-key:${kid}`, private_key);
     const privateKey = createPrivateKey(pem);
     return { kid, privateKey, publicKey: createPublicKey(public_key), isRetired: retired_at !== null };
