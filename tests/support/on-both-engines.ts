@@ -36,6 +36,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/pages/explorer/every-chart.test.ts",
   "tests/server/mcp/summaries.test.ts",
   "tests/server/odata/rows.test.ts",
+  "tests/server/odata/apply.test.ts",
   "tests/server/odata/batch.test.ts",
   "tests/server/odata/refusals.test.ts",
   "tests/diff/oracle/oracle.test.ts",

@@ -2,6 +2,7 @@ import { expressionOperators } from "../../core/model/filter-text.js";
 import type { CatalogueEndpoint } from "../../pages/catalogue-body.js";
 import { unitOf } from "../../pages/units.js";
 import { keyFilters } from "./filter.js";
+import { propertyName } from "./names.js";
 import type { OdataProperty, OdataSet } from "./sets.js";
 
 /** A value of an annotation (OData CSDL 4.01, 14.3 and 14.4). */
@@ -22,6 +23,7 @@ export const VOCABULARIES: readonly (readonly [alias: string, namespace: string]
   ["Capabilities", "Org.OData.Capabilities.V1"],
   ["Measures", "Org.OData.Measures.V1"],
   ["Validation", "Org.OData.Validation.V1"],
+  ["Aggregation", "Org.OData.Aggregation.V1"],
 ];
 
 const record = (entries: Readonly<Record<string, AnnotationValue>>) => ({ record: entries });
@@ -65,6 +67,7 @@ export function setAnnotations(
     "Capabilities.UpdateRestrictions": record({ Updatable: false }),
     "Capabilities.DeleteRestrictions": record({ Deletable: false }),
     ...readRestrictions(set),
+    ...aggregation(set),
   };
 }
 
@@ -86,6 +89,25 @@ function sortRestrictions({ endpoint: { spec }, properties }: OdataSet): Annotat
     Sortable: sortable.size > 0,
     ...(sortable.size > 0 && others.length > 0 && { NonSortableProperties: paths(others) }),
   });
+}
+
+/** What `$apply` takes: the groups and the measures of the endpoint, by their names. */
+function aggregation({ endpoint: { spec }, properties }: OdataSet): Annotations {
+  const { aggregate } = spec;
+  if (aggregate === undefined) return {};
+  const groups = new Set(aggregate.measures.flatMap((measure) => measure.groups.map(({ name }) => name)));
+  return {
+    "Aggregation.ApplySupported": record({
+      Transformations: ["filter", "groupby", "aggregate", "concat"],
+      GroupableProperties: paths(properties.filter(({ column }) => groups.has(column.name))),
+    }),
+    ...Object.fromEntries(
+      aggregate.measures.map(({ name }) => [
+        `Aggregation.CustomAggregate#${propertyName(name)}`,
+        "Edm.PrimitiveType",
+      ]),
+    ),
+  };
 }
 
 /** The parameters of the endpoint are custom query options. */

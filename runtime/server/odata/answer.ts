@@ -17,7 +17,7 @@ import {
   type Sent,
 } from "../../core/response/respond.js";
 import { versionHeaders } from "./errors.js";
-import { type Asked, type OdataQuery, resolveOdata } from "./query.js";
+import type { OdataQuery } from "./query.js";
 import type { OdataSet } from "./sets.js";
 
 /** What a response says of an answer. */
@@ -39,13 +39,13 @@ export type OdataExchange = Exchange & { readonly deliver?: (response: RowsRespo
 export async function answerOdata(
   exchange: OdataExchange,
   set: OdataSet,
-  asked: Asked,
+  resolving: Promise<Result<OdataQuery>>,
   wantsTotal: boolean,
   describe: (query: OdataQuery) => OdataBody,
 ): Promise<HttpError | null> {
   const { gateway, request, context, times } = exchange;
   const { endpoint } = set;
-  const resolved = await resolveOdata(gateway, set, context.caller, asked);
+  const resolved = await resolving;
   times.end("resolve");
   if (isHttpError(resolved)) return resolved;
   const { query } = resolved;

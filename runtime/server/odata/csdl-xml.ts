@@ -100,11 +100,13 @@ function memberOf({ name, keys, setAnnotations }: DescribedSet): string {
 }
 
 function annotated(annotations: Annotations): readonly string[] {
-  return Object.entries(annotations).map(([term, value]) => {
+  return Object.entries(annotations).map(([key, value]) => {
+    const [term, qualifier] = key.split("#");
+    const name = { Term: term, Qualifier: qualifier };
     const inline = attributeOf(value);
     return inline === null
-      ? element("Annotation", { Term: term }, [expression(value)])
-      : element("Annotation", { Term: term, ...inline });
+      ? element("Annotation", name, [expression(value)])
+      : element("Annotation", { ...name, ...inline });
   });
 }
 

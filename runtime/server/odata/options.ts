@@ -3,11 +3,21 @@ import type { RawFields } from "../../core/model/query.js";
 import { queryFields } from "../../core/request/request-fields.js";
 
 /** System query options of OData 4.01 that are offered. */
-const OFFERED = ["filter", "select", "orderby", "top", "skip", "count", "skiptoken", "format"] as const;
+const OFFERED = [
+  "filter",
+  "select",
+  "orderby",
+  "top",
+  "skip",
+  "count",
+  "skiptoken",
+  "format",
+  "apply",
+] as const;
 
 /** The others: 501, as OData asks for. */
 const OTHERS: ReadonlySet<string> = new Set([
-  ...["expand", "search", "apply", "compute", "levels", "index", "schemaversion", "deltatoken", "id"],
+  ...["expand", "search", "compute", "levels", "index", "schemaversion", "deltatoken", "id"],
 ]);
 
 export type SystemOption = (typeof OFFERED)[number];

@@ -93,16 +93,23 @@ export function isOwnParameter({ endpoint }: OdataSet, name: string): boolean {
   return endpoint.filters.some((filter) => filter.name === name);
 }
 
-function pageOf({ endpoint: { spec } }: OdataSet, asked: Asked): Result<Page> | null {
+/** Rows of a page: what the endpoint gives at most, or fewer where the client prefers that. */
+export function pageSizeOf(
+  { endpoint: { spec } }: OdataSet,
+  { maxPageSize }: Pick<Representation, "maxPageSize">,
+): number {
+  return spec.pagination === null ? Infinity : Math.min(maxPageSize ?? Infinity, spec.pagination.maxLimit);
+}
+
+function pageOf(set: OdataSet, asked: Asked): Result<Page> | null {
   const { options, representation, limit } = asked;
   const [top, skip] = [readCount("top", options), readCount("skip", options, MAX_OFFSET)];
   if (isHttpError(top)) return top;
   if (isHttpError(skip)) return skip;
-  const { pagination } = spec;
+  const { pagination } = set.endpoint.spec;
   if (skip !== null && pagination === null)
     return httpError("notImplemented", { name: "$skip", reason: "this set has no pages" });
-  const most =
-    pagination === null ? Infinity : Math.min(representation.maxPageSize ?? Infinity, pagination.maxLimit);
+  const most = pageSizeOf(set, representation);
   // Engines take no page without rows: of `$top=0` one is read and not sent.
   const rows = limit ?? Math.max(1, Math.min(top ?? Infinity, most));
   return rows === Infinity

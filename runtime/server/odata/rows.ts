@@ -1,10 +1,12 @@
-import { httpError, type HttpError, isHttpError } from "../../core/model/errors.js";
+import { httpError, type HttpError, isHttpError, type Result } from "../../core/model/errors.js";
 import { queryOf } from "../../core/http/route.js";
 import { BufferedResult } from "../../core/response/buffered-result.js";
 import { answerOdata, type OdataBody, type OdataExchange, textOf, wrapped } from "./answer.js";
 import { readKey } from "./filter.js";
 import { type OdataOptions, readFlag, readOptions, type SystemOption } from "./options.js";
-import { isOwnParameter, type OdataQuery } from "./query.js";
+import { type Asked, isOwnParameter, type OdataQuery, resolveOdata } from "./query.js";
+import { readApply, resolveGrouped } from "./apply.js";
+import { run } from "../../core/handler/run.js";
 import { type Representation, representationOf } from "./representation.js";
 import { requestAddress } from "../../core/http/request-address.js";
 import type { OdataSet } from "./sets.js";
@@ -35,11 +37,18 @@ interface SetRequest {
   readonly representation: Representation;
 }
 
+const resolvedFor = (
+  { exchange: { gateway, context }, set, options, representation }: SetRequest,
+  more: Pick<Asked, "conditions" | "limit"> = {},
+): Promise<Result<OdataQuery>> =>
+  resolveOdata(gateway, set, context.caller, { options, representation, ...more });
+
 async function serveRows(asked: SetRequest): Promise<HttpError | null> {
   const { exchange, set, options, representation } = asked;
+  if (options.system.apply !== undefined) return serveGroups(asked, options.system.apply);
   const wantsTotal = readFlag("count", options);
   if (isHttpError(wantsTotal)) return wantsTotal;
-  return answerOdata(exchange, set, { options, representation }, wantsTotal, (query) => ({
+  return answerOdata(exchange, set, resolvedFor(asked), wantsTotal, (query) => ({
     ...formOf(asked, query),
     bodyOf: ({ result, total }) => {
       const count = total === null ? "" : `"@odata.count":${longText(total, representation)},`;
@@ -53,6 +62,43 @@ async function serveRows(asked: SetRequest): Promise<HttpError | null> {
   }));
 }
 
+/** Options beside `$apply`, of which the result is paged and sorted. */
+const OF_GROUPS: readonly SystemOption[] = ["apply", "orderby", "top", "skip", "skiptoken", "format"];
+
+/** Groups with their measures; of `concat` those of its second part behind them, all on one page. */
+async function serveGroups(asked: SetRequest, text: string): Promise<HttpError | null> {
+  const { exchange, set, options } = asked;
+  const { gateway, context } = exchange;
+  const refused = otherOption(options, OF_GROUPS, "no other option beside $apply");
+  if (refused) return refused;
+  const queries = readApply(text);
+  if (isHttpError(queries)) return queries;
+  const [first, second] = queries.map((each) => resolveGrouped(gateway, set, context.caller, each, asked));
+  if (first === undefined) return null;
+  return answerOdata(exchange, set, first, false, (query) => ({
+    ...formOf(asked, query),
+    bodyOf: async ({ result, hasMore }) => {
+      const head = `{${contextOf(asked, query)}"value":`;
+      const next = nextAddress(asked, query, result.nextCursor);
+      if (second === undefined)
+        return wrapped(result, head, (more) =>
+          more && next !== null ? `,"@odata.nextLink":${JSON.stringify(next)}}` : "}",
+        );
+      if (hasMore) return httpError("notImplemented", { name: "concat", reason: MORE });
+      const total = await second;
+      if (isHttpError(total)) return total;
+      const answer = await run(gateway, set.endpoint.spec, total.query, context);
+      if (isHttpError(answer)) return answer;
+      const other = answer?.result ? await textOf(answer.result) : null;
+      const rows = [await textOf(result), other].map((each) => (each ?? "").trim().replace(/^\[|\]$/g, ""));
+      const all = rows.filter((each) => each.trim() !== "").join(",");
+      return new BufferedResult(Buffer.from(`${head}[${all}]}`), null, 0);
+    },
+  }));
+}
+
+const MORE = "the first part has more groups than a page: ask for both by themselves";
+
 const longText = (total: number, { isExact }: Representation): string =>
   isExact ? `"${String(total)}"` : String(total);
 
@@ -61,12 +107,12 @@ const OF_ROW: readonly SystemOption[] = ["select", "format"];
 const OF_COUNT: readonly SystemOption[] = ["filter", "format"];
 
 async function serveRow(asked: SetRequest, key: string): Promise<HttpError | null> {
-  const { exchange, set, options, representation } = asked;
+  const { exchange, set, options } = asked;
   const refused = otherOption(options, OF_ROW);
   if (refused) return refused;
   const conditions = set.keys === null ? httpError("notFound") : await readKey(set, set.keys, key);
   if (isHttpError(conditions)) return conditions;
-  return answerOdata(exchange, set, { options, representation, conditions, limit: 1 }, false, (query) => ({
+  return answerOdata(exchange, set, resolvedFor(asked, { conditions, limit: 1 }), false, (query) => ({
     ...formOf(asked, query),
     bodyOf: async ({ result }) => {
       const row = ((await textOf(result)) ?? "").trim().replace(/^\[\s*|\s*\]$/g, "");
@@ -95,22 +141,27 @@ async function serveCount(
     isExact: false,
     maxPageSize: null,
   };
-  return answerOdata(exchange, set, { options, representation, limit: 1 }, true, () => ({
-    form: "$count",
-    contentType: "text/plain; charset=utf-8",
-    headers: {},
-    bodyOf: ({ total }) => new BufferedResult(Buffer.from(String(total ?? 0)), 0, 0),
-  }));
+  return answerOdata(
+    exchange,
+    set,
+    resolvedFor({ exchange, set, options, representation }, { limit: 1 }),
+    true,
+    () => ({
+      form: "$count",
+      contentType: "text/plain; charset=utf-8",
+      headers: {},
+      bodyOf: ({ total }) => new BufferedResult(Buffer.from(String(total ?? 0)), 0, 0),
+    }),
+  );
 }
 
-function otherOption({ system }: OdataOptions, taken: readonly SystemOption[]): HttpError | null {
+function otherOption(
+  { system }: OdataOptions,
+  taken: readonly SystemOption[],
+  type = "rows of a set, of which this address has none",
+): HttpError | null {
   const other = (Object.keys(system) as readonly SystemOption[]).find((name) => !taken.includes(name));
-  return other === undefined
-    ? null
-    : httpError("valueNotOfType", {
-        name: `$${other}`,
-        type: "rows of a set, of which this address has none",
-      });
+  return other === undefined ? null : httpError("valueNotOfType", { name: `$${other}`, type });
 }
 
 function formOf(

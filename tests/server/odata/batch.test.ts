@@ -94,7 +94,7 @@ describe("$batch", () => {
       },
     );
     expect(again.map(({ status }) => status)).toEqual([304, 200]);
-    expect(again[1]?.body?.value?.length).toBe(7);
+    expect(again[1]?.body?.value?.length).toBe(8);
   });
 
   it.each([

@@ -68,6 +68,17 @@ export const MANIFEST = manifestOf([
   model("orders/daily", {}, ALL, { tags: ["production", "shop", "api:orders", "granularity:daily"] }),
   model("orders_daily", {}, {}),
   model("whole", { pagination: undefined, sortable_fields: undefined }, {}),
+  model(
+    "sums",
+    { sortable_fields: undefined },
+    {
+      ...{ filters: ["status", "active", "id"], filter: true },
+      aggregate: {
+        group_by: ["status", "active"],
+        measures: { total: { agg: "sum", column: "big" }, n: { agg: "count" } },
+      },
+    },
+  ),
   model("needy", { allow_unfiltered: false, parameters: [STATUS] }, ALL),
   model("paid", {}, ALL, { tags: ["production", "shop", "api:paid", "tier2"] }),
   model(

@@ -1,0 +1,133 @@
+import type { Caller } from "../../core/model/caller.js";
+import { httpError, isHttpError, type Result } from "../../core/model/errors.js";
+import { FILTER_LIMITS } from "../../core/model/limits.js";
+import { FILTER, type RawFields } from "../../core/model/query.js";
+import type { Gateway } from "../../core/handler/gateway.js";
+import { resolve } from "../../core/handler/resolve.js";
+import { type OdataOptions, readCount } from "./options.js";
+import { type OdataQuery, pageSizeOf } from "./query.js";
+import type { Representation } from "./representation.js";
+import type { OdataSet } from "./sets.js";
+
+/** Groups with measures, or a total of all rows (OData Extension for Data Aggregation 4.0, 3). */
+export interface Grouped {
+  readonly filters: readonly string[];
+  readonly groups: readonly string[];
+  readonly measures: readonly string[];
+}
+
+/** Queries of one `$apply`: the groups, and their total. */
+const MAX_QUERIES = 2;
+
+const notOffered = (text: string) =>
+  httpError("notImplemented", { name: text.slice(0, 50).toWellFormed(), reason: APPLY });
+
+const APPLY =
+  "$apply has filter(…), groupby((…),aggregate(…)) and aggregate(…) of the endpoint's groups and measures, and concat(…) of two of these";
+
+/** The queries of `$apply`. */
+export function readApply(text: string): Result<readonly Grouped[]> {
+  if (Buffer.byteLength(text) > FILTER_LIMITS.bytes) return httpError("filterTooComplex", FILTER_LIMITS);
+  return readSteps(text, []);
+}
+
+function readSteps(text: string, before: readonly string[]): Result<readonly Grouped[]> {
+  const filters = [...before];
+  const steps = partsAt("/", text);
+  for (const [i, step] of (steps ?? []).entries()) {
+    const call = callOf(step);
+    const isLast = i === (steps?.length ?? 0) - 1;
+    if (call?.name === "filter" && !isLast) filters.push(call.inside);
+    else if (call === null || !isLast) return notOffered(step);
+    else return readLast(call, filters);
+  }
+  return notOffered(text);
+}
+
+function readLast({ name, inside }: Call, filters: readonly string[]): Result<readonly Grouped[]> {
+  const parts = partsAt(",", inside) ?? [];
+  if (name === "concat" && parts.length === MAX_QUERIES) {
+    const branches = parts.map((part) => readSteps(part, filters));
+    const failed = branches.find(isHttpError);
+    const all = branches.flatMap((branch) => (isHttpError(branch) ? [] : branch));
+    return failed ?? (all.length === MAX_QUERIES ? all : notOffered(name));
+  }
+  if (name === "aggregate")
+    return isNames(parts) ? [{ filters, groups: [], measures: parts }] : notOffered(inside);
+  const [by = "", then = "", ...more] = parts;
+  const groups = /^\(.*\)$/s.test(by) ? (partsAt(",", by.slice(1, -1)) ?? []) : [];
+  const aggregate = callOf(then);
+  const measures = aggregate?.name === "aggregate" ? (partsAt(",", aggregate.inside) ?? []) : [];
+  const isGroupBy = name === "groupby" && more.length === 0 && groups.length > 0;
+  return isGroupBy && isNames(groups) && isNames(measures) && measures.length > 0
+    ? [{ filters, groups, measures }]
+    : notOffered(name);
+}
+
+const isNames = (parts: readonly string[]): boolean =>
+  parts.every((part) => /^[\p{L}_][\p{L}\p{Nd}_]*$/u.test(part));
+
+interface Call {
+  readonly name: string;
+  readonly inside: string;
+}
+
+function callOf(text: string): Call | null {
+  const [, name = "", inside = ""] = /^([a-z]{1,20})\((.*)\)$/s.exec(text) ?? [];
+  // `filter(a) or (b)` is no call: its last parenthesis closes another one.
+  return name === "" || partsAt(",", inside) === null ? null : { name, inside };
+}
+
+/** The parts of a text between characters outside of quotes and parentheses; null where these do not match. */
+function partsAt(separator: string, text: string): readonly string[] | null {
+  const parts: string[] = [];
+  let [start, depth, isQuoted] = [0, 0, false];
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (character === "'") isQuoted = !isQuoted;
+    else if (!isQuoted && character === "(") depth++;
+    else if (!isQuoted && character === ")" && --depth < 0) return null;
+    if (character !== separator || isQuoted || depth > 0) continue;
+    parts.push(text.slice(start, at).trim());
+    start = at + 1;
+  }
+  return depth === 0 && !isQuoted ? [...parts, text.slice(start).trim()] : null;
+}
+
+/** The query of groups, as the endpoint's own parameters ask for it. */
+export async function resolveGrouped(
+  gateway: Gateway,
+  set: OdataSet,
+  caller: Caller,
+  { filters, groups, measures }: Grouped,
+  { options, representation }: { readonly options: OdataOptions; readonly representation: Representation },
+): Promise<Result<OdataQuery>> {
+  const { endpoint } = set;
+  const { aggregate, pagination, filter } = endpoint.spec;
+  if (aggregate === undefined)
+    return httpError("notImplemented", { name: "$apply", reason: "the endpoint has no measures" });
+  if (filters.length > 0 && filter !== true)
+    return httpError("notImplemented", { name: "filter", reason: "this set takes no conditions" });
+  const top = readCount("top", options);
+  if (isHttpError(top)) return top;
+  const size = pageSizeOf(set, representation);
+  const limit = pagination === null ? "" : String(Math.max(1, Math.min(top ?? Infinity, size)));
+  const { orderby = "", skip, skiptoken } = options.system;
+  const [by = "", direction = "asc"] = orderby.trim().split(/\s+/);
+  const named: Readonly<Record<string, string | undefined>> = {
+    ...{ group_by: groups.join(","), [aggregate.of]: measures.join(",") },
+    ...{ [FILTER]: filters.map((each) => `(${each})`).join(" and "), sort_by: by },
+    ...{ sort_direction: by && direction, limit, offset: skip, cursor: skiptoken },
+  };
+  const sent = Object.entries(named).flatMap(([name, value]) =>
+    value ? [[name, { from: "query" as const, texts: [value] }] as const] : [],
+  );
+  const fields: RawFields = new Map([...options.custom, ...sent]);
+  const format = representation.isExact ? "json-strings" : "json";
+  const query = await resolve(gateway, endpoint, caller, { fields, source: "query", format });
+  if (isHttpError(query)) return query;
+  const { page } = query.selection;
+  const plain = page && { ...page, envelope: false };
+  const selection = { ...query.selection, page: plain };
+  return { query: { ...query, selection }, top, selected: [...groups, ...measures] };
+}
