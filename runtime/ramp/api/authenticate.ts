@@ -58,17 +58,34 @@ export async function authenticate(
       return exceeded(context, `public:${networkOf(context.addressOf(request))}`, limits.perAddress);
     case "project": {
       const project = await projectOf(ramp.database, authorization);
-      if (project === null) return countFailure(context, request, rampError("INVALID_CREDENTIALS"));
+      if (project === null) return countFailure(context, request, wrongCredentials(authorization, "project"));
       return (await exceeded(context, `project:${project.projectId}`, limits.perProject)) ?? project;
     }
     case "customer": {
       const customer = await ramp.customerTokens.customerOf(authorization, key);
-      if (customer === null) return countFailure(context, request, rampError("INVALID_TOKEN"));
+      if (customer === null)
+        return countFailure(context, request, wrongCredentials(authorization, "customer"));
       const { projectId, customerId } = customer;
       const limited = await exceeded(context, `customer:${projectId}:${customerId}`, limits.perCustomer);
       return limited ?? customer;
     }
   }
+}
+
+/** Credentials of the other kind are named: theirs may well be valid. */
+function wrongCredentials(authorization: string | undefined, access: "project" | "customer"): RampError {
+  if (access === "project")
+    return /^bearer\b/i.test(authorization ?? "")
+      ? rampError("INVALID_CREDENTIALS", {
+          message: "This call takes the project's client id and secret (HTTP Basic), not a customer's token.",
+        })
+      : rampError("INVALID_CREDENTIALS");
+  return /^basic\b/i.test(authorization ?? "")
+    ? rampError("INVALID_TOKEN", {
+        message:
+          "This call takes a customer's token (Bearer), which POST /v1/customers gives, not the project's credentials.",
+      })
+    : rampError("INVALID_TOKEN");
 }
 
 /**

@@ -76,7 +76,7 @@ const BY_NAME: Readonly<Record<string, unknown>> = {
   metadata: { order: "A-1001" },
   label: "USD …6789",
   schema: { type: "object", properties: { iban: { type: "string" } }, required: ["iban"] },
-  attention: { AMOUNT_MISMATCH: "delivery 59 USDC_POLYGON, payment 60 USD" },
+  attention: { AMOUNT_MISMATCH: "delivery 59 USDC_POLYGON (expected 98.5), payment 60 USD (expected 100)" },
   onboardingUrl: "https://ramp.example/onboarding/b25ib2FyZGluZw.c2lnbmF0dXJl",
   checkoutUrl: "https://ramp.example/onboarding/b25ib2FyZGluZw.c2lnbmF0dXJl",
   onboardingRedirectUrl: "https://shop.example/onboarded",

@@ -75,7 +75,7 @@ export const RAMP_ERRORS = {
     "the transaction is executed before the requirements are met, or a deposit account is opened before the customer has an intent at the provider whose checks are complete",
   ),
   TRANSACTION_EXISTS: badRequest(
-    "The intent has a transaction already.",
+    "The intent has a transaction already: GET /v1/intent/{id}/transaction has it.",
     "the transaction is executed a second time",
   ),
   INTENT_CLOSED: badRequest(

@@ -62,13 +62,19 @@ export function unacknowledged(
 }
 
 /** The amounts in suspense, by reason. */
-export function suspended({ balances }: Pick<Intent, "balances">): Attention {
+export function suspended({ balances, srcAmount, price }: Intent): Attention {
+  const expected: Readonly<Record<string, string | undefined>> = {
+    payment: srcAmount,
+    delivery: price?.destAmount,
+  };
   return Object.fromEntries(
     SUSPENSE_REASONS.flatMap((reason) => {
       const open = balances.filter((balance) => balance.account === "suspense" && balance.reason === reason);
-      const amounts = open.map(
-        ({ about, amount, currency }) => `${about} ${Amount.of(amount).abs().text()} ${currency}`,
-      );
+      const amounts = open.map(({ about, amount, currency }) => {
+        const due = reason === "AMOUNT_MISMATCH" ? expected[about] : undefined;
+        const said = due === undefined ? "" : ` (expected ${Amount.of(due).text()})`;
+        return `${about} ${Amount.of(amount).abs().text()} ${currency}${said}`;
+      });
       return amounts.length === 0 ? [] : [[reason, amounts.sort().join(", ")]];
     }),
   );

@@ -6,6 +6,7 @@ import type { ProjectTransaction } from "../database/transaction.js";
 import type { HeldPrice, Price } from "../providers/quotes.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
 import { bookPrice } from "./book.js";
+import { intentClosed } from "./intent-closed.js";
 import { type Intent, isOffered, isOver, isTerminal, type NewPrice, type PricedOrder } from "./intent.js";
 import { executionOrderOf, type NextOrder, replaceOrder } from "./transitions.js";
 import { newPriceView, priceTerms, recordChange } from "./intent-event.js";
@@ -115,11 +116,21 @@ function offerPrice(tx: ProjectTransaction, intent: Intent, order: PricedOrder):
   return offered;
 }
 
+/** Also where it was accepted, as after a lost answer. */
+const NO_OFFER =
+  "The intent has no `newPrice` of this id: it was accepted already, or another one has taken its place. Read the intent: `price` is the accepted one.";
+const OFFER_EXPIRED =
+  "The new price is no longer held. With `autoExecute` another one follows as `newPrice`; else repeat POST /v1/intent/{id}/transaction, which gets one.";
+
 /** The customer, or the project, accepts the offered price. */
 export function acceptPrice(tx: ProjectTransaction, intent: Intent, quoteId: string): Intent | RampError {
   const { newPrice, status } = intent;
-  if (isTerminal(status) || isOver(intent)) return rampError("INTENT_CLOSED");
-  if (newPrice === null || newPrice.quoteId !== quoteId.toLowerCase()) return rampError("NOT_FOUND");
-  if (!isOffered(intent)) return rampError("QUOTE_EXPIRED");
+  if (isTerminal(status) || isOver(intent)) return intentClosed(intent);
+  if (newPrice === null || newPrice.quoteId !== quoteId.toLowerCase())
+    return rampError("NOT_FOUND", {
+      message: NO_OFFER,
+      details: [{ path: "/quoteId", message: "is not the `newPrice`" }],
+    });
+  if (!isOffered(intent)) return rampError("QUOTE_EXPIRED", { message: OFFER_EXPIRED });
   return takePrice(tx, intent, newPrice.order, newPrice.order.price.destAmount);
 }

@@ -23,7 +23,13 @@ export async function quotedCandidate(
   path: PaymentPath,
 ): Promise<{ readonly candidate: Candidate; readonly price: Price } | RampError> {
   const quote = await database.inProject(projectId, (tx) => readQuote(tx, quoteId, customerId));
-  if (quote === null) return rampError("NOT_FOUND");
+  if (quote === null)
+    return rampError("NOT_FOUND", {
+      message: "There is no quote of this id. GET /v1/intent/quote gives one.",
+      details: [
+        { path: "/quoteId", message: "names no held quote of the project, or one of another customer" },
+      ],
+    });
   const connections = await providers.list(projectId);
   const connection = connections.find(({ id }) => id === quote.connectionId);
   const details = mismatches(quote, path, connection, names);

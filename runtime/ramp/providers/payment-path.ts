@@ -29,7 +29,10 @@ export function readPair(
       details: unknown.map((path) => ({ path, message: "is not a known currency code" })),
     });
   }
-  if (src.type === dest.type) return rampError("UNSUPPORTED_PATH");
+  if (src.type === dest.type)
+    return rampError("UNSUPPORTED_PATH", {
+      message: `${src.code} and ${dest.code} are of one kind: one is bank money and the other a token. ${SEE_OFFERS}`,
+    });
   return { src, dest, type: src.type === "FIAT" ? "ONRAMP" : "OFFRAMP" };
 }
 
@@ -129,13 +132,32 @@ function whyNone(connections: readonly ProviderConnection[], path: PaymentPath):
   const least = Amount.sorted(limits.map(({ minimum }) => minimum))[0];
   const most = Amount.sorted(limits.map(({ maximum }) => maximum)).at(-1);
   const { srcAmount, src } = path;
-  if (srcAmount === null || least === undefined || most === undefined) return rampError("UNSUPPORTED_PATH");
+  if (srcAmount === null || least === undefined || most === undefined) return unsupported(connections, path);
   const taken = (amount: Amount): string => `${amount.text(src.decimals)} ${src.code}`;
   if (least.isMore(srcAmount))
     return rampError("AMOUNT_TOO_SMALL", { message: `The least that is taken is ${taken(least)}.` });
   if (most.isLess(srcAmount))
     return rampError("AMOUNT_TOO_LARGE", { message: `The most that is taken is ${taken(most)}.` });
-  return rampError("UNSUPPORTED_PATH");
+  return unsupported(connections, path);
+}
+
+const SEE_OFFERS = "GET /v1/currencies/supported lists what is offered.";
+
+/** The first part of the path that no provider offers. */
+function unsupported(connections: readonly ProviderConnection[], path: PaymentPath): RampError {
+  const { src, dest, rail, countryCode } = path;
+  const isOffered = (part: Partial<PaymentPath>): boolean =>
+    candidatesFor(connections, { ...path, srcAmount: null, rail: null, countryCode: null, ...part }).length >
+    0;
+  const pair = `from ${src.code} to ${dest.code}`;
+  const what = !isOffered({})
+    ? pair
+    : !isOffered({ rail })
+      ? `${pair} over the rail ${String(rail)}`
+      : !isOffered({ countryCode })
+        ? `${pair} in the country ${String(countryCode)}`
+        : `${pair} for this rail, country and amount together`;
+  return rampError("UNSUPPORTED_PATH", { message: `No provider offers the path ${what}. ${SEE_OFFERS}` });
 }
 
 /** Whether all names are of this provider. */

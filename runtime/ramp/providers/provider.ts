@@ -2,7 +2,7 @@ import type { Schema } from "@routewright/runtime/internal/core/model/schema.js"
 import { BrokenCircuitError } from "cockatiel";
 import { sendRequest } from "@routewright/runtime/internal/core/http/outbound-http.js";
 import { stringify } from "../core/exact-json.js";
-import { check, parseJson, violations } from "../core/json-schema.js";
+import { check, parseJson, type Violation, violations } from "../core/json-schema.js";
 import { withCutTexts } from "./message-fields.js";
 import { capabilitiesProblem, formsProblem } from "./answer-problems.js";
 import type { RampMetrics } from "../core/ramp-metrics.js";
@@ -172,11 +172,12 @@ export class HttpProvider {
     return this.#call("closeDepositAccount", { target: `/deposit-accounts/${id}/close` });
   }
 
-  /** The callback, or null when its signature is wrong or too old. */
-  verifyCallback(headers: CallbackHeaders, body: string): Callback | null {
+  /** The callback; what is wrong with one that is signed; or null when its signature is wrong or too old. */
+  verifyCallback(headers: CallbackHeaders, body: string): Callback | readonly Violation[] | null {
     if (!isSignedCallback(this.#options.secret, headers, body)) return null;
     const value = parseJson(body);
-    return check(Callback, value) ? value : null;
+    if (value === undefined) return [{ path: "", message: "is not JSON" }];
+    return check(Callback, value) ? value : violations(Callback, value);
   }
 
   async #call<N extends OperationName>(

@@ -64,8 +64,9 @@ export function isSignedCallback(secret: string, headers: CallbackHeaders, body:
   try {
     callbackSigner(secret).verify(body, { ...headers });
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    // The library reads the JSON of what it has verified.
+    return error instanceof SyntaxError;
   }
 }
 

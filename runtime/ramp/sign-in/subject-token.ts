@@ -46,7 +46,7 @@ export class SubjectTokens {
   /** The subject of a token, or why it is refused: 401 for issuer and audience, 400 for all else (runtime/ramp/docs/errors.md). */
   async verify(projectId: ProjectId, token: string): Promise<Subject | RampError> {
     const issuer = issuerOf(token);
-    if (issuer === null) return rampError("INVALID_SUBJECT_TOKEN");
+    if (issuer === null) return invalidSubject("is no JWT with an issuer (`iss`)");
     if (issuer === this.#wallets.issuer) return this.#verifyWallet(projectId, token);
     const provider = await this.#database.inProject(projectId, (tx) => readIdentityProvider(tx, issuer));
     if (provider === null) return rampError("SUBJECT_TOKEN_REJECTED");
@@ -79,7 +79,8 @@ export class SubjectTokens {
   async #verifyWallet(projectId: ProjectId, token: string): Promise<Subject | RampError> {
     const { issuer, keys } = this.#wallets;
     const claims = await keys.verify(token, issuer);
-    if (claims === null) return rampError("INVALID_SUBJECT_TOKEN");
+    if (claims === null)
+      return invalidSubject("is a wallet token that has expired, or whose signature is not this service's");
     // A contract wallet was checked with one project's node: the token is for that project alone.
     const isForOther = claims["pid"] !== undefined && claims["pid"] !== projectId;
     const subject = subjectOf(claims, { issuer, isWallet: true });
@@ -110,15 +111,32 @@ function subjectOf(
   const isText = typeof sub === "string" && sub !== "" && sub.length <= 256;
   return isText && isStorable([sub, aud]) && exp !== undefined
     ? { ...from, subject: sub, audiences: [aud].flat(), expiresAt: Math.floor(exp) }
-    : rampError("INVALID_SUBJECT_TOKEN");
+    : invalidSubject("has no `sub` of 1 to 256 characters, or no `exp`");
 }
+
+/** Why, in the words of its issuer's developers. Nothing of the token itself. */
+function invalidSubject(problem: string): RampError {
+  return rampError("INVALID_SUBJECT_TOKEN", { message: `The subject token ${problem}.` });
+}
+
+/** By the code of the library's error. */
+const PROBLEMS: Readonly<Record<string, string>> = {
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: "is not signed by a key of its issuer",
+  ERR_JWKS_NO_MATCHING_KEY: "names a key (`kid`) that its issuer does not publish",
+  ERR_JWKS_MULTIPLE_MATCHING_KEYS: "names no `kid`, and its issuer has several keys",
+  ERR_JOSE_ALG_NOT_ALLOWED: "is signed with an algorithm that is not accepted",
+  ERR_JWS_INVALID: "is no signed JWT",
+  ERR_JWT_INVALID: "is no valid JWT",
+};
 
 function verificationError(error: unknown): RampError {
   if (error instanceof errors.JWTClaimValidationFailed && (error.claim === "aud" || error.claim === "iss"))
     return rampError("SUBJECT_TOKEN_REJECTED");
   if (error instanceof errors.JWTExpired)
     return rampError("INVALID_SUBJECT_TOKEN", { message: "The subject token has expired." });
-  if (error instanceof errors.JOSEError) return rampError("INVALID_SUBJECT_TOKEN");
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return invalidSubject(`has a claim \`${error.claim}\` that is missing or not valid`);
+  if (error instanceof errors.JOSEError) return invalidSubject(PROBLEMS[error.code] ?? "does not verify");
   throw error;
 }
 

@@ -31,6 +31,9 @@ export async function addressProblem(
 ): Promise<string | null> {
   const problem = urlProblem(url);
   if (problem !== null) return problem;
+  // RFC 6761: the name never resolves.
+  if (/(^|\.)invalid\.?$/i.test(new URL(url).hostname))
+    return "The URL has a name under .invalid, which cannot exist.";
   const unknown = eventTypes.find((type) => !EVENT_TYPES.some((known) => known === type));
   if (unknown !== undefined) return `${unknown} is no event type: ${EVENT_TYPES.join(", ")}.`;
   // A name that does not resolve here and now may do so for the server.

@@ -59,7 +59,7 @@ it.each(["0.01", "100000"])(
     const wrong = await until(setting, id, hasStatus("AMOUNT_MISMATCH"));
     expect(wrong.json.transaction.status).toBe("SUCCESS");
     expect(await needsAttention(id, "AMOUNT_MISMATCH")).toBe(
-      `delivery ${String(Number(amountReceived))} USDC_POLYGON`,
+      `delivery ${String(Number(amountReceived))} USDC_POLYGON (expected 99)`,
     );
     const cancelled = await world.call("POST", `/v1/intent/${id}/cancel`, { auth: setting.auth });
     expect(cancelled.json.error).toBe("INTENT_CLOSED");
@@ -99,7 +99,9 @@ describe("a payment of 60 where 100 were ordered", () => {
       amountSent: "60.00",
       amountReceived: "59.000000",
     });
-    expect(await needsAttention(id, "AMOUNT_MISMATCH")).toBe("delivery 59 USDC_POLYGON, payment 60 USD");
+    expect(await needsAttention(id, "AMOUNT_MISMATCH")).toBe(
+      "delivery 59 USDC_POLYGON (expected 99), payment 60 USD (expected 100)",
+    );
     expect(await booked(id)).toMatchObject({ "provider payment USD": "60", "suspense payment USD": "-60" });
     expect(await refund(id, "100.00")).toMatchObject({
       ok: false,

@@ -16,6 +16,7 @@ import {
 } from "../request-schemas.js";
 import { IntentEnvelope, TransactionView, ProjectIntentView } from "../response-schemas.js";
 import { failpoint } from "../../core/failpoints.js";
+import { intentClosed } from "../../intents/intent-closed.js";
 import { makePayment } from "../../intents/payment.js";
 import type { Customer } from "../../sign-in/customer-token.js";
 import type { Project } from "../../sign-in/project-credentials.js";
@@ -114,7 +115,7 @@ export const executeTransaction = idempotentRoute("customer", {
         if (intent.transaction !== null) return rampError("TRANSACTION_EXISTS");
         if (awaitsCompliance(intent.status)) return rampError("COMPLIANCE_NOT_COMPLETE");
         if (intent.status !== "PENDING_PAYMENT" || intent.expiresAt <= intent.readAt)
-          return rampError("INTENT_CLOSED");
+          return intentClosed(intent);
         const made = makePayment(tx, intent, terms);
         if (made === null) return rampError("PROVIDER_UNAVAILABLE");
         return made.transaction === null ? rampError("PRICE_CHANGED") : made;
@@ -158,7 +159,7 @@ export const cancelIntent = idempotentRoute("customer", {
     intentAction(call, {
       record: (tx, intent) =>
         isTerminal(intent.status) || intent.status === "AMOUNT_MISMATCH"
-          ? rampError("INTENT_CLOSED")
+          ? intentClosed(intent)
           : requestCancel(tx, intent),
       answer: (intent) => jsonResponse(202, intentEnvelope(call.ramp, intent)),
     }),

@@ -42,7 +42,7 @@ export const receiveCallback = route("provider", {
   path: "/v1/provider-callbacks/{projectId}/{connectionId}",
   summary: "For providers: report that an order has changed",
   description:
-    "Signed like Standard Webhooks with the credential's secret. The ramp looks the order up: order and number of callbacks do not matter.",
+    "Signed like Standard Webhooks with the credential's secret. The ramp looks the order up: order and number of callbacks do not matter. Of a deposit account, `type` is `execution.updated` and `onboardingId` the account's id.",
   rawBody: Callback,
   response: { status: 200, schema: openRecord({ received: flag }), description: "Received." },
   errors: ["INVALID_SIGNATURE"],
@@ -59,11 +59,14 @@ export const receiveCallback = route("provider", {
     };
     const verified = versions.flatMap(({ version, provider }) => {
       const callback = provider.verifyCallback(signature, text);
-      return callback ? [{ version, intentId: callback.onboardingId }] : [];
+      return callback ? [{ version, callback }] : [];
     });
     const [first] = verified;
     if (!first) return rampError("INVALID_SIGNATURE");
-    const about = { intentId: first.intentId, connectionId: connectionId.toLowerCase() };
+    // Only its sender learns what is wrong with it.
+    if (!("onboardingId" in first.callback))
+      return rampError("INVALID_REQUEST", { details: first.callback.slice(0, 20) });
+    const about = { intentId: first.callback.onboardingId, connectionId: connectionId.toLowerCase() };
     const { "webhook-id": callbackId, "webhook-timestamp": sentAt } = signature;
     const found = await ramp.database.inProject(id, async (tx) => {
       if (!(await isNewCallback(tx, about.connectionId, `${callbackId}.${sentAt}.${text}`))) return "copy";

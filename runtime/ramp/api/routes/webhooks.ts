@@ -56,7 +56,9 @@ async function checkAddress(
   return problem === null ? null : errorAt("INVALID_REQUEST", "/url", withoutFlag(problem));
 }
 
-const withoutFlag = (problem: string): string => problem.replace(/ Use --.*/, "");
+/** The flag is the operator's. */
+const withoutFlag = (problem: string): string =>
+  problem.replace(/ Use --.*/, " The operator can allow it: `routewright ramp webhook add --allow-private`.");
 
 export const createWebhook = idempotentRoute("project", {
   method: "POST",
