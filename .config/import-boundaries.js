@@ -113,9 +113,10 @@ export const BOUNDARIES = {
     runtime/ramp/core runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks
     runtime/ramp/intents runtime/ramp/hosted-pages`,
   "runtime/ramp/operator": list`
-    runtime/core/model runtime/core/http runtime/ramp/database runtime/ramp/core
+    runtime/core/model runtime/core/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core
     runtime/ramp/sign-in runtime/ramp/providers runtime/ramp/webhooks runtime/ramp/intents`,
-  "runtime/ramp/sandbox": list`runtime/core/model runtime/core/http runtime/ramp/core runtime/ramp/providers`,
+  "runtime/ramp/sandbox": list`
+    runtime/core/model runtime/core/http runtime/ramp/accounts runtime/ramp/core runtime/ramp/providers`,
   "runtime/ramp": list`
     runtime/core/model runtime/core/http runtime/core/environment runtime/core/request/rate-limit runtime/webhooks
     runtime/ramp/operator runtime/ramp/sandbox runtime/ramp/database runtime/ramp/accounts
