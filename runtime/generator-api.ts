@@ -7,6 +7,7 @@ export * from "./core/model/column-operators.js";
 export * from "./core/model/filter-text.js";
 export { columnNamed, type MissingColumn, missingColumns, relationsOf } from "./core/model/column-names.js";
 export * from "./core/model/column-types.js";
+export * from "./core/model/database-types.js";
 export * from "./core/model/limits.js";
 export * from "./core/model/operators.js";
 export * from "./core/model/schema.js";

@@ -1,4 +1,4 @@
-import { clickhouseType, type DatabaseType } from "../core/model/column-types.js";
+import { clickhouseType, type DatabaseType } from "../core/model/database-types.js";
 import { typeTextOf, unquoted } from "../core/model/type-text.js";
 import {
   type Bounds,

@@ -1,4 +1,5 @@
-import { OTHER, type DatabaseType, postgresType, type ValueKind } from "../core/model/column-types.js";
+import type { ValueKind } from "../core/model/column-types.js";
+import { type DatabaseType, OTHER, postgresType } from "../core/model/database-types.js";
 import type { Comparison } from "../core/model/operators.js";
 import {
   type Bounds,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { operatorsOf } from "../../runtime/core/model/column-operators.js";
-import { clickhouseType } from "../../runtime/core/model/column-types.js";
+import { clickhouseType } from "../../runtime/core/model/database-types.js";
 import type { FilterParameter } from "../../runtime/core/model/endpoint.js";
 import { openWarehouse } from "../../runtime/core/handler/open-gateway.js";
 import { parseType } from "../../runtime/clickhouse/filter-types.js";

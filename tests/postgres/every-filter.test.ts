@@ -1,7 +1,8 @@
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { operatorsOf } from "../../runtime/core/model/column-operators.js";
-import { postgresType, VALUES } from "../../runtime/core/model/column-types.js";
+import { VALUES } from "../../runtime/core/model/column-types.js";
+import { postgresType } from "../../runtime/core/model/database-types.js";
 import type { Condition } from "../../runtime/core/model/query.js";
 import { openPostgres } from "../../runtime/postgres/engine.js";
 import { selectRows } from "../../runtime/postgres/select.js";

@@ -1,5 +1,6 @@
 import pg from "pg";
-import { typeNamed, VALUES } from "../../runtime/core/model/column-types.js";
+import { VALUES } from "../../runtime/core/model/column-types.js";
+import { typeNamed } from "../../runtime/core/model/database-types.js";
 import { VIEWS } from "./setting-views.js";
 
 /** What the role itself finds in a view, shown as the API shows it. */

@@ -1,5 +1,5 @@
 import { operatorsOf } from "../../runtime/core/model/column-operators.js";
-import { postgresType } from "../../runtime/core/model/column-types.js";
+import { postgresType } from "../../runtime/core/model/database-types.js";
 import { manifestOf } from "../support/manifest.js";
 
 /** By column: its type, and values that a request can send. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Relation, SortKey } from "../../runtime/core/model/endpoint.js";
-import { postgresType } from "../../runtime/core/model/column-types.js";
+import { postgresType } from "../../runtime/core/model/database-types.js";
 import {
   type Condition,
   isGroup,

@@ -2,7 +2,8 @@ import { columnNamed } from "../model/column-names.js";
 import { SERVER_DEFAULTS } from "../model/limits.js";
 import type { FilterParameter, Relation } from "../model/endpoint.js";
 import type { HttpError } from "../model/errors.js";
-import type { DatabaseType, ValueKind } from "../model/column-types.js";
+import type { ValueKind } from "../model/column-types.js";
+import type { DatabaseType } from "../model/database-types.js";
 import {
   type ColumnCondition,
   type Condition,

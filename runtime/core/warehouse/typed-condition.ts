@@ -1,4 +1,4 @@
-import type { DatabaseType } from "../model/column-types.js";
+import type { DatabaseType } from "../model/database-types.js";
 import { type HttpError, httpError } from "../model/errors.js";
 import { operatorOf } from "../model/operators.js";
 import type { ColumnCondition, TypedValue } from "../model/query.js";

@@ -1,4 +1,4 @@
-import { CLICKHOUSE_TYPES, type DatabaseType, typeNamed } from "../../core/model/column-types.js";
+import { CLICKHOUSE_TYPES, type DatabaseType, typeNamed } from "../../core/model/database-types.js";
 import { ownValue } from "../../core/model/own-value.js";
 import { type TypeText, typeTextOf } from "../../core/model/type-text.js";
 import type { ResultColumn } from "../../core/warehouse/warehouse.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { CLICKHOUSE_TYPES, POSTGRES_TYPES } from "../../../runtime/core/model/column-types.js";
+import { CLICKHOUSE_TYPES, POSTGRES_TYPES } from "../../../runtime/core/model/database-types.js";
 import { queryAt } from "../../support/database.js";
 import { byEngine, engine, ownerQuery, ownTables } from "../../support/engines.js";
 import { post, sendRequest } from "../../support/http-client.js";
