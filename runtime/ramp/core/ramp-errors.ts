@@ -56,7 +56,7 @@ export const RAMP_ERRORS = {
   ),
   PROVIDER_NOT_AVAILABLE: badRequest(
     "The preferred provider does not offer this path.",
-    "`providerId` is not a candidate for the path",
+    "`providerId` is not a candidate for the path; a provider that was just connected is one within a second or two",
   ),
   QUOTE_MISMATCH: badRequest(
     "The quote is for another payment.",

@@ -35,7 +35,7 @@ export const CALLS = {
   },
   cancel: {
     ...ORDER,
-    when: "when an intent expires or is cancelled, and after an order that is refused; again until it is answered",
+    when: "when an intent expires or is cancelled, and after an order that is refused, but for its price; again until it is answered",
   },
   refund: { ...ORDER, when: "one after the other; again until it is answered" },
   cancelRefund: { ...ORDER, when: "when a refund is cancelled that was sent; again until it is answered" },

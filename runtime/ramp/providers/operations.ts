@@ -95,7 +95,7 @@ export const UNKNOWN_ORDER = "UNKNOWN_ORDER";
 
 const SUMMARIES: Readonly<Record<OperationName, string>> = {
   capabilities: "Currency pairs, limits and requirements of the provider",
-  quote: "An indicative quote; null for a path that is not offered",
+  quote: "A quote, held or indicative; null for a path that is not offered",
   startOnboarding: "Create the onboarding of an intent, or get the existing one",
   onboarding: "State of an onboarding",
   submit: "Submit the form of a requirement",
@@ -169,7 +169,10 @@ function operationOf(name: OperationName): JsonRecord {
     ],
     ...(request === null ? {} : { requestBody: { required: true, content: content(request) } }),
     responses: {
-      "200": { description: "Current state.", content: content(answer) },
+      "200": {
+        description: "Current state; any status from 200 to 299 says the same.",
+        content: content(answer),
+      },
       "4XX": { description: "Refused.", content: content(ProviderError) },
     },
   };
@@ -198,7 +201,7 @@ function queryParameter(name: string): JsonRecord {
 }
 
 function signatureHeaders(more: readonly string[]): readonly JsonRecord[] {
-  const names = [REQUEST_HEADERS.keyId, REQUEST_HEADERS.timestamp, ...more];
+  const names = [...Object.values(REQUEST_HEADERS), ...more];
   return names.map((name) => ({ name, in: "header", required: true, schema: { type: "string" } }));
 }
 

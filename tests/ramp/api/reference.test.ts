@@ -143,7 +143,7 @@ function boundsOf(schema: Schema): string {
     `${least === undefined || least === 0 ? "up to" : `${String(least)} to`} ${most.toLocaleString("en")}${unit}`;
   return [
     pattern === undefined ? "" : `\`${pattern.replaceAll("|", "\\|")}\``,
-    pattern === undefined && format !== undefined ? `format \`${format}\`` : "",
+    format !== undefined ? `format \`${format}\`` : "",
     maxLength === undefined ? "" : range(minLength, maxLength, " characters"),
     schema["x-longer"] === "cut" ? "a longer one is cut" : "",
     maximum === undefined ? "" : range(minimum, maximum, ""),
