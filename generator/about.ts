@@ -6,6 +6,7 @@ import {
   isListed,
   type Outcome,
   type Plans,
+  type SignUp,
   unlessFailed,
 } from "@routewright/runtime/model";
 import type { Catalogue } from "./catalogue/catalogue.js";
@@ -31,14 +32,38 @@ export function aboutOf({
   logo,
   accent,
   headline,
+  signUp,
+  plans,
 }: Config): Outcome<ApiAbout | undefined> {
   const texts = Object.entries({ description, contact, termsOfService, accent });
   const numbers = headline !== undefined && headline.length > 0 && { headline };
   const about = Object.fromEntries(texts.filter(([, value]) => value !== undefined)) as ApiAbout;
   const picture = logo === undefined ? null : pictureOf(logo);
-  const problems = [...(picture?.problems ?? []), ...accentProblems(accent)];
-  const whole = { ...about, ...(picture && { logo: picture.address }), ...numbers };
+  const problems = [
+    ...(picture?.problems ?? []),
+    ...accentProblems(accent),
+    ...signUpProblems(signUp, plans),
+  ];
+  const whole = {
+    ...about,
+    ...(picture && { logo: picture.address }),
+    ...numbers,
+    ...(signUp && { signUp }),
+  };
   return unlessFailed(problems, Object.keys(whole).length === 0 ? undefined : whole);
+}
+
+function signUpProblems(signUp: SignUp | undefined, plans: Plans = {}): readonly string[] {
+  if (signUp === undefined) return [];
+  const { plan, who, mailDomains } = signUp;
+  return [
+    ...(Object.hasOwn(plans, plan)
+      ? []
+      : [`\`signUp.plan\`: \`plans\` has no ${JSON.stringify(plan)}. Write it there, or name another.`]),
+    ...((who === "mailDomains") === (mailDomains !== undefined)
+      ? []
+      : ['`signUp.mailDomains` and `"who": "mailDomains"` need each other: write both, or neither.']),
+  ];
 }
 
 function accentProblems(accent: string | undefined): readonly string[] {

@@ -1,4 +1,4 @@
-import { HEADLINE_SCHEMA, PLANS_SCHEMA, TIERS } from "@routewright/runtime/model";
+import { HEADLINE_SCHEMA, PLANS_SCHEMA, SIGN_UP_SCHEMA, TIERS } from "@routewright/runtime/model";
 import type { SchemaMap } from "./catalogue/build.js";
 import { MAX_AGE } from "./catalogue/settings/max-age.js";
 import { CHANGE_SEVERITIES, type ChangeKind, type ChangeSeverity, KINDS } from "./diff/change-kinds.js";
@@ -133,6 +133,10 @@ export const CONFIG_SCHEMA = {
       plans: described(
         "Plans of organizations whose keys are in a database, by name: tier, requests per minute, the categories and paths that their keys may call, quota per month, number of keys and members, price, and where to upgrade.",
         PLANS_SCHEMA,
+      ),
+      signUp: described(
+        "Who gets an organization by signing in on the account page, and on which plan. Without it nobody.",
+        SIGN_UP_SCHEMA,
       ),
       defaultTier: described("Tier of endpoints without a tier tag. Default: tier0.", oneOf(TIERS)),
       schemas: described(

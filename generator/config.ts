@@ -169,6 +169,7 @@ export async function readSettings(
     accent: config.accent ?? null,
     headline: config.headline ?? null,
     plans: settings.plans,
+    signUp: config.signUp ?? null,
     defaultTier,
     schemas,
     engine: settings.engine ?? null,

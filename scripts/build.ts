@@ -219,6 +219,7 @@ async function bundlePages(): Promise<void> {
       "guide-style": inRoot("runtime/pages/guide/guide.css"),
       status: inRoot("runtime/pages/status/status-page.ts"),
       "status-style": inRoot("runtime/pages/status/status.css"),
+      "account-style": inRoot("runtime/pages/account/account.css"),
     },
   });
   // Not a module: it runs before the page is drawn.

@@ -45,6 +45,8 @@ interface DescribedApi extends Pick<CatalogueSource, "title" | "about"> {
 interface Visible extends Pick<CatalogueSource, "lineageTier" | "scope"> {
   /** Whether JWTs of an issuer are accepted beside keys. */
   readonly acceptsTokens: boolean;
+  /** Paths of OpenAPI that only this server has. */
+  readonly paths?: Readonly<Record<string, object>>;
 }
 
 /** Real rows that documents show. */
@@ -123,14 +125,15 @@ export class Documents {
     const rows = this.#rows;
     return this.#cached("openapi", access, String(rows.generation), sizeOfBody, ({ openApi, endpoints }) => {
       const whole = openApi.bytes();
-      const { acceptsTokens } = this.#visible;
+      const { acceptsTokens, paths } = this.#visible;
       const shown = [...endpoints.keys()].flatMap((path) => {
         const row = rows.at(path);
         return row === null ? [] : [[path, row] as const];
       });
-      if (access === null && server === "" && !acceptsTokens && shown.length === 0)
+      if (access === null && server === "" && !acceptsTokens && !paths && shown.length === 0)
         return new BufferedResult(whole, 0, 0);
-      const document = JSON.parse(whole.toString()) as OpenApi;
+      const generated = JSON.parse(whole.toString()) as OpenApi;
+      const document = { ...generated, paths: { ...generated.paths, ...paths } } as OpenApi;
       const located = server === "" ? document : { ...document, servers: [{ url: server }] };
       const served = acceptsTokens ? withBearer(located) : located;
       const seen = access === null ? served : openApiFor(served, access);

@@ -40,20 +40,21 @@ function documentFiles(): readonly string[] {
   return [
     ...["frame.css", "theme.js", "reference.js", "reference-style.css", "redoc.js"],
     ...["swagger-ui-bundle.js", "swagger-ui.css", "guide.js", "guide-style.css", "explore.css"],
-    ...["status.js", "status-style.css"],
+    ...["status.js", "status-style.css", "account-style.css"],
     // Those that the explorer loads later have names of their own.
     ...readdirSync(folder).filter((name) => /^explore[\w-]*\.js$/.test(name)),
   ];
 }
 
 /** `/docs` (Swagger UI) and `/redoc`; of the data API also `/explore`, `/guide` and `/status` (runtime/docs/catalogue.md, Explorer). */
-function documentPages(title: string, about: ApiAbout | null): readonly PageRoute[] {
+function documentPages(title: string, about: ApiAbout | null, hasAccount: boolean): readonly PageRoute[] {
   const head = { title, hasFeed: about !== null, ...about };
   const pages = pagesOf(about);
   // The explorer comes first in the menu.
-  const menu = about === null ? [...pages, GUIDE] : [EXPLORER, GUIDE, STATUS, SWAGGER, REDOC];
+  const menu = about === null ? [...pages, GUIDE] : MENU;
+  const account = hasAccount ? [ACCOUNT_LINK] : [];
   return pages.map((page) => {
-    const read = (): Buffer => Buffer.from(documentOf(head, menuOf(menu, page), page));
+    const read = (): Buffer => Buffer.from(documentOf(head, [...menuOf(menu, page), ...account], page));
     return get(page.route.path, document("text/html", page.policy, read), page.route.operation);
   });
 }
@@ -61,8 +62,12 @@ function documentPages(title: string, about: ApiAbout | null): readonly PageRout
 const pagesOf = (about: ApiAbout | null): readonly PageParts[] =>
   about === null ? [SWAGGER, REDOC] : [SWAGGER, REDOC, EXPLORER, GUIDE, STATUS];
 
-/** The documents with their files, none of them of another host. */
-export function documentRoutes(title: string, about: ApiAbout | null = null): readonly PageRoute[] {
+/** The documents with their files, none of them of another host. `hasAccount`: whether `/account` gives keys. */
+export function documentRoutes(
+  title: string,
+  about: ApiAbout | null = null,
+  hasAccount = false,
+): readonly PageRoute[] {
   const names = documentFiles();
   const files = names.map((file) => {
     const type = file.endsWith(".css") ? "text/css" : "text/javascript";
@@ -74,7 +79,7 @@ export function documentRoutes(title: string, about: ApiAbout | null = null): re
     return get(`/docs/${file}`, document(type, POLICY, read));
   });
   return [
-    ...documentPages(title, about),
+    ...documentPages(title, about, hasAccount),
     // Links are relative, so that they hold below the path of any proxy: `/docs/` is another folder than `/docs`.
     ...pagesOf(about).map(({ route: { path } }) =>
       get(`${path}/`, () => Promise.resolve(movedTo(`..${path}`))),
@@ -154,28 +159,35 @@ function headersFor(policy: string) {
   };
 }
 
+const ACCOUNT_LINK = '<a href="account">Get a key</a>';
+
 /** The links to all pages, relative. */
-function menuOf(pages: readonly PageParts[], current: PageParts): readonly string[] {
+function menuOf(pages: readonly PageParts[], current: PageParts | null): readonly string[] {
   return [...pages, { route: { path: "/openapi.json" }, name: "OpenAPI" }].map(
     ({ route: { path }, name }) =>
-      `<a href="${path.slice(1)}"${path === current.route.path ? ' aria-current="page"' : ""}>${name}</a>`,
+      `<a href="${path.slice(1)}"${path === current?.route.path ? ' aria-current="page"' : ""}>${name}</a>`,
   );
 }
 
 /** Trusted HTML of a document. */
-interface PageParts {
-  readonly route: (typeof PAGE_ROUTES)[keyof typeof PAGE_ROUTES];
-  readonly name: string;
-  readonly policy: string;
+interface DocumentParts {
   readonly styles: readonly string[];
   /** Of another maker, which is no module. */
   readonly library?: string;
-  readonly script: string;
+  /** Absent: it works without. */
+  readonly script?: string;
   /** In the header, before the button of the theme. */
   readonly tools?: string;
   readonly main: string;
   /** The id of its content. */
   readonly content: string;
+}
+
+interface PageParts extends DocumentParts {
+  readonly route: (typeof PAGE_ROUTES)[keyof typeof PAGE_ROUTES];
+  readonly name: string;
+  readonly policy: string;
+  readonly script: string;
 }
 
 /** What every document's header shows. */
@@ -190,7 +202,7 @@ const FEED = '<link rel="alternate" type="application/atom+xml" href="v1/system/
 function documentOf(
   { title, logo, description, hasFeed }: DocumentHead,
   links: readonly string[],
-  parts: PageParts,
+  parts: DocumentParts & Partial<Pick<PageParts, "route">>,
 ): string {
   const name = escapeHtml(title);
   const picture = logo === undefined ? "" : `<img src="${escapeHtml(logo)}" alt="">`;
@@ -201,12 +213,12 @@ function documentOf(
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="description" content="${escapeHtml(description ?? `${title}: ${parts.route.operation.description}`)}">
+<meta name="description" content="${escapeHtml(description ?? [title, parts.route?.operation.description].filter(Boolean).join(": "))}">
 <title>${name}</title>
 <link rel="icon" href="data:,">
 <script src="docs/theme.js"></script>
 ${[hasFeed ? FEED : "", ...styles, library ?? ""].join("\n")}
-<script type="module" src="docs/${parts.script}"></script>
+${parts.script === undefined ? "" : `<script type="module" src="docs/${parts.script}"></script>`}
 </head>
 <body>
 <a class="skip" href="#${parts.content}">Skip to the content</a>
@@ -223,6 +235,26 @@ ${parts.main}
 </html>
 `;
 }
+
+/** What the account page shows, in the common frame. `main`: trusted HTML. `prefix`: the path below which a proxy serves the API. */
+export function accountDocument(title: string, about: ApiAbout, prefix: string, main: string): string {
+  const links = [...menuOf(MENU, null), ACCOUNT_LINK.replace(">Get a key", ' aria-current="page">Account')];
+  const parts = { styles: ["frame.css", "account-style.css"], content: "account" };
+  const frame = documentOf({ title, hasFeed: true, ...about }, links, { ...parts, main: MAIN });
+  // Its forms are answered at several depths of the path.
+  const located = frame.replace(/ (href|src)="(?=[a-z])(?!data:)/g, ` $1="${prefix}/`);
+  return located.replace(MAIN, () => main);
+}
+
+/** In place of the content of a document. */
+const MAIN = "\0";
+
+/** A form says where it stands (`Origin`) to this server alone. */
+export const ACCOUNT_HEADERS = {
+  "Content-Type": "text/html; charset=utf-8",
+  ...headersFor(EXPLORER_POLICY),
+  "Referrer-Policy": "same-origin",
+};
 
 /** A chart alone, without menu and key (runtime/docs/catalogue.md, Explorer). */
 function embedDocument(title: string): string {
@@ -320,6 +352,8 @@ const STATUS: PageParts = {
   content: "status",
 };
 
-function escapeHtml(text: string): string {
+const MENU = [EXPLORER, GUIDE, STATUS, SWAGGER, REDOC];
+
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${String(character.charCodeAt(0))};`);
 }

@@ -10,6 +10,13 @@ export type RunStatement = <Row extends object>(
   values?: readonly unknown[],
 ) => Promise<readonly Row[]>;
 
+/** Runs statements, each with the same values, and returns the rows of the last. */
+export interface Statements {
+  run<Row extends object>(statements: readonly string[], values: readonly unknown[]): Promise<readonly Row[]>;
+  /** Absent within a transaction. */
+  close?(): Promise<void>;
+}
+
 interface OwnTablesOptions {
   /** What the database shows of the connections. */
   readonly name: string;
@@ -45,11 +52,17 @@ export class OwnTables {
     values: readonly unknown[],
     lock?: number,
   ): Promise<readonly Row[]> {
-    return this.transaction(async (run) => {
-      let rows: readonly Row[] = [];
-      for (const statement of statements) rows = await run<Row>(statement, values);
-      return rows;
-    }, lock);
+    return this.transaction((run) => runAll<Row>(run, statements, values), lock);
+  }
+
+  /** As `transaction`, for what runs several statements with the same values. It is undone where `work` rejects. */
+  inTransaction<Value>(work: (tables: Statements) => Promise<Value>): Promise<Value> {
+    return this.transaction((run) =>
+      work({
+        run: <Row extends object>(statements: readonly string[], values: readonly unknown[]) =>
+          runAll<Row>(run, statements, values),
+      }),
+    );
   }
 
   /**
@@ -83,6 +96,16 @@ export class OwnTables {
   close(): Promise<void> {
     return this.#pool.end();
   }
+}
+
+async function runAll<Row extends object>(
+  run: RunStatement,
+  statements: readonly string[],
+  values: readonly unknown[],
+): Promise<readonly Row[]> {
+  let rows: readonly Row[] = [];
+  for (const statement of statements) rows = await run<Row>(statement, values);
+  return rows;
 }
 
 const isRolledBack = (client: pg.PoolClient): Promise<boolean> =>

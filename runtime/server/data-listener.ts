@@ -1,5 +1,5 @@
 import type { RequestListener } from "node:http";
-import { serveExchange, UNKNOWN_PATH } from "../core/handler/exchange.js";
+import { type DataRoute, serveExchange, UNKNOWN_PATH } from "../core/handler/exchange.js";
 import type { Gateway } from "../core/handler/gateway.js";
 import type { ActiveRelease } from "../core/handler/loaded-release.js";
 import { pathOf, RouteTable } from "../core/http/route.js";
@@ -19,18 +19,21 @@ interface ListenerParts {
   readonly active: ActiveRelease;
   readonly about: ApiAbout;
   readonly environment: Environment;
+  /** What manages keys in a database. */
+  readonly accounts: { readonly routes: readonly DataRoute[] } | null;
 }
 
 /** The data API as a listener. An endpoint runs the handler that its generated module exports. */
 export function dataApiListener(
-  { gateway, documents, active, about, environment: mcp }: ListenerParts,
+  { gateway, documents, active, about, environment: mcp, accounts }: ListenerParts,
   service: Service,
 ): RequestListener {
   const { title, isPrivate } = service;
   const endpoints = () => active.current.endpoints;
   const routes = new RouteTable([
-    ...routesOf(service, systemRoutes(documentRoutes(title, about))),
+    ...routesOf(service, systemRoutes(documentRoutes(title, about, mcp.account !== null))),
     ...mcpRoutes({ settings: mcp, documents, title, endpoints, isPrivate }),
+    ...(accounts?.routes ?? []),
   ]);
   const locals = { gateway };
   let odata: Promise<Odata> | null = null;

@@ -4,7 +4,6 @@ import type { ResultColumns } from "../core/warehouse/warehouse.js";
 import type { Endpoint, Relation } from "../core/model/endpoint.js";
 import type { ApiAbout } from "../core/model/about.js";
 import { type Changelog, NO_CHANGELOG } from "../core/model/changelog.js";
-import type { Plans } from "../core/model/plan.js";
 import { relationsOf } from "../core/model/column-names.js";
 import { CopyWatcher } from "./release/copy-watcher.js";
 import {
@@ -29,7 +28,7 @@ import { Documents } from "../pages/documents.js";
 import type { RequestRecord } from "../core/handler/request-record.js";
 import { requestFields } from "./operations/request-log.js";
 import type { Environment } from "./operations/environment.js";
-import type { StoredKeyReader } from "./accounts/stored-keys.js";
+import type { Accounts } from "./accounts/accounts.js";
 import { KeyFileWatcher } from "./operations/key-file-watcher.js";
 import { adapterProblem, clickhouseAddress } from "../core/model/clickhouse-address.js";
 import type { Logger } from "../core/http/logger.js";
@@ -79,11 +78,12 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const openEvents = await loadEvents(environment);
   const loaded = await loadParts({ ...environment, databaseUrl }, log);
   const usage = await openUsage(environment, databaseUrl, log);
-  const storedKeys = await openStoredKeys(environment, active.current.plans, log).catch((error: unknown) => {
+  const accounts = await openAccounts(options, usage).catch((error: unknown) => {
     loaded.rates.close();
     throw error;
   });
-  const parts = openParts({ ...options, builds }, loaded, { usage, storedKeys, openEvents });
+  const storedKeys = accounts?.storedKeys;
+  const parts = openParts({ ...options, builds }, loaded, { usage, accounts, openEvents });
   const { gateway, metrics } = parts;
   const listener = dataApiListener({ ...parts, ...options }, serviceOf({ ...options, builds }, parts));
   const server = await listen(listener, environment.host, environment.port, {
@@ -126,7 +126,8 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
 /** What serves requests, in the order in which it is opened. */
 interface ServiceParts {
   readonly usage: Usage | null;
-  readonly storedKeys: StoredKeyReader | null;
+  /** Null without KEYS_DATABASE_URL. */
+  readonly accounts: Accounts | null;
   readonly gateway: Gateway;
   readonly metrics: Metrics;
   readonly failing: FailingEndpoints;
@@ -138,14 +139,14 @@ interface ServiceParts {
 }
 
 /** What is loaded before the others are made. */
-interface LoadedParts extends Pick<ServiceParts, "usage" | "storedKeys"> {
+interface LoadedParts extends Pick<ServiceParts, "usage" | "accounts"> {
   readonly openEvents: Awaited<ReturnType<typeof loadEvents>>;
 }
 
 function openParts(
   options: DataServiceOptions & { readonly builds: BuildRecords },
   loaded: GatewayParts,
-  { usage, storedKeys, openEvents }: LoadedParts,
+  { usage, accounts, openEvents }: LoadedParts,
 ): ServiceParts {
   const { environment, databaseUrl, title, about, active, builds, log } = options;
   const failing = new FailingEndpoints();
@@ -174,7 +175,7 @@ function openParts(
   };
   const gateway = createGateway(gatewayOptions, loaded);
   const metrics = new Metrics(
-    () => servedRelease(active.current, { gateway, failing, dueTimes, storedKeys }, builds),
+    () => servedRelease(active.current, { gateway, failing, dueTimes, accounts }, builds),
     options.refreshes.counts,
   );
   recorders.push((record) => metrics.record(record));
@@ -182,6 +183,7 @@ function openParts(
     lineageTier: environment.lineageTier,
     scope: environment.catalogue,
     acceptsTokens: environment.tokens !== null,
+    ...(accounts && { paths: accounts.paths }),
   };
   const documents = new Documents(
     {
@@ -210,18 +212,18 @@ function openParts(
     copies.close();
     await events.close();
     await usage?.close();
-    await storedKeys?.close();
+    await accounts?.close();
     await gateway.close();
   };
-  return { usage, storedKeys, gateway, metrics, failing, dueTimes, documents, copies, events, close };
+  return { usage, accounts, gateway, metrics, failing, dueTimes, documents, copies, events, close };
 }
 
-type ObservedParts = Pick<ServiceParts, "gateway" | "failing" | "dueTimes" | "storedKeys">;
+type ObservedParts = Pick<ServiceParts, "gateway" | "failing" | "dueTimes" | "accounts">;
 
 /** The release, with what the metrics know of it. */
 function servedRelease(
   release: LoadedRelease,
-  { gateway, failing, dueTimes, storedKeys }: ObservedParts,
+  { gateway, failing, dueTimes, accounts }: ObservedParts,
   builds: BuildRecords,
 ): ServedRelease {
   const { warehouse, rates } = gateway;
@@ -232,7 +234,7 @@ function servedRelease(
     degraded: {
       rate_limits: rates.degraded !== null,
       database: warehouse.degraded !== null,
-      ...(storedKeys && { keys: storedKeys.degraded !== null }),
+      ...(accounts && { keys: accounts.storedKeys.degraded !== null }),
     },
     failingEndpoints: failing.among(release.endpoints),
     staleCopies: builds.staleCopies,
@@ -244,7 +246,7 @@ function servedRelease(
 /** What the system endpoints report. */
 function serviceOf(
   options: DataServiceOptions & { readonly builds: BuildRecords },
-  { gateway, metrics, failing, dueTimes, documents, usage, storedKeys, events }: ServiceParts,
+  { gateway, metrics, failing, dueTimes, documents, usage, accounts, events }: ServiceParts,
 ): Service {
   const { environment, title, active, builds, refreshes, refresh } = options;
   const { warehouse } = gateway;
@@ -258,7 +260,7 @@ function serviceOf(
     missingRelations: () => missingRelations(active.current, warehouse),
     reasonMissing: (name) => warehouse.reasonMissing(name),
     missingColumns: () => missingColumnsByPath(active.current, warehouse),
-    degraded: () => [refreshes.degraded, storedKeys?.degraded ?? null],
+    degraded: () => [refreshes.degraded, accounts?.storedKeys.degraded ?? null],
     heldBack: () => active.current.manifest?.heldBack ?? [],
     failingEndpoints: () => failing.among(active.current.endpoints),
     staleCopies: () => builds.staleCopies,
@@ -296,19 +298,32 @@ function dataAgesOf(
   return ages;
 }
 
-/** The keys of KEYS_DATABASE_URL, beside those of the environment, null where it is not set. */
-async function openStoredKeys(
-  { keys, keysDatabaseUrl: databaseUrl, keysStaleSeconds: staleSeconds }: Environment,
-  plans: Plans,
-  log: Logger,
-): Promise<StoredKeyReader | null> {
+/** The keys of KEYS_DATABASE_URL, beside those of the environment, and what manages them; null where it is not set. */
+async function openAccounts(
+  { environment, title, about, active, log }: DataServiceOptions,
+  usage: Usage | null,
+): Promise<Accounts | null> {
+  const {
+    keys,
+    keysDatabaseUrl: databaseUrl,
+    keysStaleSeconds: staleSeconds,
+    account,
+    rateLimits,
+  } = environment;
   if (databaseUrl === null) return null;
-  const { StoredKeyReader } = await import("./accounts/stored-keys.js");
+  const { openAccounts } = await import("./accounts/accounts.js");
+  const host = {
+    ...{ title, about, rateLimits },
+    endpoints: () => [...active.current.endpoints.values()].map(({ spec }) => spec),
+    usageOf: (ids: readonly string[]) => usage?.useOf(ids) ?? Promise.resolve(null),
+    eraseUsers: (ids: readonly string[]) => usage?.eraseUsers(ids) ?? Promise.resolve(),
+  };
+  const { plans } = active.current;
   const { UseReports } = await import("./accounts/use-reports.js");
   const reports = await UseReports.open(databaseUrl, log);
-  const stored = await StoredKeyReader.open({ databaseUrl, staleSeconds, plans, reports, log });
-  keys.setStored(stored);
-  return stored;
+  const accounts = await openAccounts({ databaseUrl, staleSeconds, plans, reports, log, account, host });
+  keys.setStored(accounts.storedKeys);
+  return accounts;
 }
 
 /** Sends the use of organizations to METERING_URL; null where it is not set. */

@@ -5,15 +5,8 @@ import { EnvironmentKeys } from "./accounts/key-entries.js";
 import { KeyFile } from "./accounts/key-file.js";
 import type { KeyStore } from "./accounts/key-store.js";
 export { KeyFile } from "./accounts/key-file.js";
-export type {
-  KeyOwner,
-  KeyStore,
-  NewKey,
-  Organization,
-  Organizations,
-  Rotation,
-  StoredKey,
-} from "./accounts/key-store.js";
+export type { KeyOwner, KeyStore, NewKey, Rotation, StoredKey } from "./accounts/key-store.js";
+export type { NewOrganization, Organization, Organizations } from "./accounts/organizations.js";
 
 /** Where keys may lie: the first of these that is named. */
 export interface KeySources {

@@ -71,6 +71,7 @@ describe("a config file", () => {
       accent: null,
       headline: null,
       plans: {},
+      signUp: null,
       "lint.baseline": ".routewright-baseline.json",
       "diff.unused": "breaking",
       "usage.shapes": false,
@@ -174,6 +175,11 @@ describe("a config file", () => {
     [{ contact: "http://shop.example" }, /`contact`: .*Write an https:\/\/ address/],
     [{ contact: "mailto:nobody" }, /`contact`: .*Write an https:\/\/ address/],
     [{ termsOfService: "ftp://shop.example" }, /`termsOfService`: .*Write an https:\/\/ address\.$/],
+    [{ signUp: { plan: "free" } }, /`signUp\.plan`: `plans` has no "free"/],
+    [
+      { plans: { free: { tier: "tier1" } }, signUp: { plan: "free", who: "mailDomains" } },
+      /`signUp\.mailDomains` and `"who": "mailDomains"` need each other/,
+    ],
     [{ accent: "red;}" }, /`accent`: .*Write a colour as #rrggbb\.$/],
     [
       { accent: "#ffcc00" },

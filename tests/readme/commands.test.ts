@@ -34,6 +34,7 @@ const WITH_COMMANDS = FILES.filter((file) => !SHOP_PAGES.includes(file)).flatMap
 const NOT_RUN: Readonly<Record<string, string>> = {
   "docker compose --file": "no container engine",
   "DATABASE_URL=clickhouse://": "names servers of its own; tests/clickhouse serves from a real one",
+  "curl -X PATCH -H": "names a server of its own; tests/server/accounts/operators.test.ts sends it",
   "npm install openapi-fetch": "installs from a registry; tests/end-to-end uses both",
   "npx openapi-typescript": "names a server of its own; tests/end-to-end runs it",
   "pip install": "installs from a registry",

@@ -27,7 +27,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
       "trouble",
       "views",
     ),
-    ...within("pages", "guide", "pages", "pictures", "prototype-names", "status", "tasks"),
+    ...within("pages", "account", "guide", "pages", "pictures", "prototype-names", "status", "tasks"),
     ...within("ramp/hosted-pages", "pages"),
     ...within("readme", "site"),
   ],
@@ -77,6 +77,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("commands", "purge", "terminal"),
   ],
   "need a further server: a proxy, a pooler, Redis, a store of files, an identity provider": [
+    ...within("server/accounts", "account-page", "attacks-on-organizations", "attacks-on-sessions"),
     ...within("artifacts", "compressed", "contract", "served", "watch"),
     ...within("core/http", "forwarded-headers", "nginx", "public-address"),
     ...within("core/request/rate-limit", "outage", "processes", "redis-store"),

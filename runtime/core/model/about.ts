@@ -1,4 +1,4 @@
-import { described, listOf, mapOf, name, record, text } from "./schema.js";
+import { described, listOf, mapOf, name, oneOf, record, text, textOf, wholeNumber } from "./schema.js";
 import type { ValueOf } from "./schema.js";
 
 /** A number that the first page begins with: of the first row, with those before it. */
@@ -11,6 +11,24 @@ const HEADLINE_FIGURE = record(
 );
 
 export const HEADLINE_SCHEMA = listOf(HEADLINE_FIGURE, { maxItems: 3 });
+
+/** Who gets an organization by signing in on the account page (runtime/docs/accounts.md). */
+export const SIGN_UP_SCHEMA = record(
+  { plan: described("Name of the plan of an organization that signs up.", name) },
+  {
+    who: described(
+      "Who may sign up: everybody whom the issuer knows, those with a verified address of `mailDomains`, or those with an invitation of an operator. Default: open.",
+      oneOf(["open", "mailDomains", "invitation"]),
+    ),
+    mailDomains: described(
+      "Such as example.com, without its subdomains.",
+      listOf(textOf({ pattern: "^[a-z0-9-]+(\\.[a-z0-9-]+)+$" }), { minItems: 1, maxItems: 100 }),
+    ),
+    perHour: described("New people per hour at most. Default: 100.", wholeNumber(1, 1_000_000)),
+  },
+);
+
+export type SignUp = ValueOf<typeof SIGN_UP_SCHEMA>;
 
 /** What the documents of an API say of it and of its operator, beside its title. */
 export const ABOUT_SCHEMA = record(
@@ -26,6 +44,8 @@ export const ABOUT_SCHEMA = record(
     /** A colour, `#rrggbb`. */
     accent: text,
     headline: HEADLINE_SCHEMA,
+    /** Absent: nobody. */
+    signUp: SIGN_UP_SCHEMA,
   },
 );
 

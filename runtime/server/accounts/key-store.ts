@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { CHECKED_PREFIX, checksumOf, hashOf, KEY_ID_DIGITS, readOwner } from "../../core/request/keyring.js";
 import { failed, type Outcome, succeeded } from "../../core/model/outcome.js";
-import type { OwnFigures } from "../../core/model/plan.js";
 import type { Tier } from "../../core/model/tier.js";
+import type { Organizations } from "./organizations.js";
 
 /** Random bytes of a key: 256 bits cannot be guessed. */
 const SECRET_BYTES = 32;
@@ -40,17 +40,6 @@ export interface Rotation extends NewKey {
   readonly until: string;
 }
 
-/** An organization of a key database. */
-export interface Organization {
-  readonly id: string;
-  /** Name of its plan; null: none, its keys have the limits of their tiers. */
-  readonly plan: string | null;
-  /** Keys that are not revoked. */
-  readonly keys: number;
-  /** Figures that go before those of its plan; null: the plan's. */
-  readonly own: OwnFigures;
-}
-
 /** Where API keys lie (runtime/docs/keys.md). An id is that of a key, or its beginning. Only hashes are stored. */
 export interface KeyStore {
   /** For messages. */
@@ -69,15 +58,6 @@ export interface KeyStore {
   /** Organizations and their plans; null: a store without them. */
   readonly organizations: Organizations | null;
   close(): Promise<void>;
-}
-
-/** Organizations with keys, and their plans. */
-export interface Organizations {
-  list(): Promise<readonly Organization[]>;
-  /** Gives an organization a plan; null: none. False where there is no such organization. */
-  setPlan(id: string, plan: string | null): Promise<boolean>;
-  /** Gives an organization figures of its own; null: the plan's. False where there is no such organization. */
-  setFigures(id: string, figures: OwnFigures): Promise<boolean>;
 }
 
 /** A new key: `sk_live_rw_`, 43 random characters and a checksum. */

@@ -1,20 +1,54 @@
-import type { OwnTables } from "../../postgres/own-tables.js";
+import { randomBytes } from "node:crypto";
 import type { OwnFigures } from "../../core/model/plan.js";
-import type { Organization, Organizations } from "./key-store.js";
+import type { Statements } from "../../postgres/own-tables.js";
+import { noted, planChanged } from "./changes.js";
+import { timeText } from "./key-statements.js";
 
-/** The organizations of a key database. */
-export function organizationsIn(tables: OwnTables): Organizations {
-  return {
-    list: () => tables.run<Organization>([LIST], []),
-    async setPlan(id, plan) {
-      const changed = await tables.run([SET_PLAN], [JSON.stringify({ id, plan })]);
-      return changed.length > 0;
-    },
-    async setFigures(id, figures) {
-      const changed = await tables.run([SET_FIGURES], [JSON.stringify({ id, ...figures })]);
-      return changed.length > 0;
-    },
-  };
+/** An organization of a key database. */
+export interface Organization {
+  /** The `org` of its keys. */
+  readonly id: string;
+  /** What people call it; empty: nothing else than its id. */
+  readonly name: string;
+  /** Name of its plan; null: none, its keys have the limits of their tiers. */
+  readonly plan: string | null;
+  /** When it was made, RFC 3339 in UTC. */
+  readonly created: string;
+  /** People of the account page who belong to it. */
+  readonly members: number;
+  /** Keys that are not revoked. */
+  readonly keys: number;
+  /** Figures that go before those of its plan; null: the plan's. */
+  readonly own: OwnFigures;
+}
+
+/** An organization that is made. */
+export interface NewOrganization {
+  /** Absent: a random one. */
+  readonly id?: string;
+  readonly name?: string;
+  readonly plan?: string | null;
+}
+
+/** Organizations with keys, and their plans. */
+export interface Organizations {
+  list(): Promise<readonly Organization[]>;
+  /** `limit` of them in the order of their ids, after the id `after`; null: from the first. */
+  page(range: { readonly after: string | null; readonly limit: number }): Promise<readonly Organization[]>;
+  find(id: string): Promise<Organization | null>;
+  /** Its id; null where that is taken. */
+  create(organization: NewOrganization): Promise<string | null>;
+  /** Gives an organization another id, which its keys follow. */
+  rename(id: string, to: string): Promise<"renamed" | "taken" | "unknown">;
+  /** False where there is no such organization. */
+  setName(id: string, name: string): Promise<boolean>;
+  /**
+   * Gives an organization a plan; null: none. False where there is no such organization, and for none where it has members: without
+   * a plan the keys that they make would open all of their tier.
+   */
+  setPlan(id: string, plan: string | null): Promise<boolean>;
+  /** Gives an organization figures of its own; null: the plan's. False where there is no such organization. */
+  setFigures(id: string, figures: OwnFigures): Promise<boolean>;
 }
 
 /** The columns of an organization's own figures. */
@@ -31,25 +65,95 @@ const FIGURES = Object.entries(FIGURE_COLUMNS);
 /** An organization's own figures as JSON. */
 export const OWN_FIGURES_JSON = `pg_catalog.json_build_object(${FIGURES.map(([name, column]) => `'${name}', ${column}`).join(", ")})`;
 
-const LIST = `SELECT organizations.id, plan, count(digest) FILTER (WHERE revoked_at IS NULL)::float8 AS keys, ${OWN_FIGURES_JSON} AS own
-  FROM routewright_keys.organizations LEFT JOIN routewright_keys.keys ON organization = organizations.id
-  GROUP BY organizations.id ORDER BY organizations.id`;
+/** 96 bits: nobody guesses the id of another organization. */
+const ID_BYTES = 12;
 
-const SET_PLAN = `WITH given AS (
-  SELECT * FROM json_to_record($1) AS r(id text, plan text)
-), changed AS (
-  UPDATE routewright_keys.organizations SET plan = given.plan FROM given WHERE organizations.id = given.id
+/** The organizations of a key database. `actor`: who changes them, for the audit log. */
+export function organizationsIn(tables: Statements, actor: string): Organizations {
+  return {
+    list: () => tables.run<Organization>([LIST], [null, null, null]),
+    page: (range) => tables.run<Organization>([LIST], [null, range.after, range.limit]),
+    async find(id) {
+      const [found] = await tables.run<Organization>([LIST], [id, null, 1]);
+      return found ?? null;
+    },
+    async create({ id, name = "", plan = null }) {
+      const values = { actor, id: id ?? randomId(), name, plan };
+      const [made] = await tables.run<{ readonly id: string }>([CREATE], [JSON.stringify(values)]);
+      return made?.id ?? null;
+    },
+    async rename(id, to) {
+      try {
+        const moved = await tables.run([MOVE], [JSON.stringify({ actor, id, to })]);
+        return moved.length > 0 ? "renamed" : "unknown";
+      } catch (error) {
+        if ((error as { readonly code?: unknown }).code === UNIQUE_VIOLATION) return "taken";
+        throw error;
+      }
+    },
+    async setName(id, name) {
+      return (await tables.run([SET_NAME], [JSON.stringify({ actor, id, name })])).length > 0;
+    },
+    async setPlan(id, plan) {
+      return (await tables.run([SET_PLAN], [JSON.stringify({ actor, id, plan })])).length > 0;
+    },
+    async setFigures(id, figures) {
+      return (await tables.run([SET_FIGURES], [JSON.stringify({ actor, id, ...figures })])).length > 0;
+    },
+  };
+}
+
+const randomId = (): string => `org_${randomBytes(ID_BYTES).toString("hex")}`;
+
+const UNIQUE_VIOLATION = "23505";
+
+/** `$1`: one of them, `$2`: after this id, `$3`: so many; null: all. */
+const LIST = `SELECT organizations.id, name, plan, ${timeText("organizations.created_at")} AS created,
+    (SELECT count(*)::float8 FROM routewright_keys.members WHERE members.organization = organizations.id) AS members,
+    count(digest) FILTER (WHERE revoked_at IS NULL)::float8 AS keys, ${OWN_FIGURES_JSON} AS own
+  FROM routewright_keys.organizations LEFT JOIN routewright_keys.keys ON organization = organizations.id
+  WHERE organizations.id = coalesce($1, organizations.id) AND ($2::text IS NULL OR organizations.id > $2)
+  GROUP BY organizations.id ORDER BY organizations.id LIMIT $3::integer`;
+
+const GIVEN = 'SELECT * FROM json_to_record($1) AS r(actor text, id text, "to" text, name text, plan text)';
+
+/** No row where the id is taken. */
+const CREATE = `WITH given AS (${GIVEN}), added AS (
+  INSERT INTO routewright_keys.organizations (id, name, plan) SELECT id, name, plan FROM given
+  ON CONFLICT DO NOTHING RETURNING id, plan
+), noted AS (
+  ${planChanged("(SELECT actor, 'organization' AS action, added.id AS organization, added.plan FROM given, added) AS change")}
+)
+SELECT id FROM added`;
+
+const MOVE = `WITH given AS (${GIVEN}), moved AS (
+  UPDATE routewright_keys.organizations SET id = "to" FROM given WHERE organizations.id = given.id RETURNING organizations.id
+)
+${noted("subject", "(SELECT actor, 'renamed' AS action, moved.id AS organization, given.id AS subject FROM given, moved) AS change")}
+RETURNING id`;
+
+const SET_NAME = `WITH given AS (${GIVEN}), named AS (
+  UPDATE routewright_keys.organizations SET name = given.name FROM given WHERE organizations.id = given.id
+  RETURNING organizations.id
+)
+${noted("subject", "(SELECT actor, 'named' AS action, named.id AS organization, NULL AS subject FROM given, named) AS change")}
+RETURNING id`;
+
+const SET_PLAN = `WITH given AS (${GIVEN}), changed AS (
+  UPDATE routewright_keys.organizations SET plan = given.plan FROM given
+  WHERE organizations.id = given.id AND (given.plan IS NOT NULL
+    OR NOT EXISTS (SELECT FROM routewright_keys.members WHERE members.organization = given.id))
   RETURNING organizations.id, organizations.plan
 )
-INSERT INTO routewright_keys.audit (actor, action, organization, plan)
-SELECT 'command', 'plan', id, plan FROM changed RETURNING id`;
+${planChanged("(SELECT actor, 'plan' AS action, changed.id AS organization, changed.plan FROM given, changed) AS change")}
+RETURNING id`;
 
 const SET_FIGURES = `WITH given AS (
-  SELECT * FROM json_to_record($1) AS r(id text, ${FIGURES.map(([name]) => `"${name}" bigint`).join(", ")})
+  SELECT * FROM json_to_record($1) AS r(actor text, id text, ${FIGURES.map(([name]) => `"${name}" bigint`).join(", ")})
 ), changed AS (
   UPDATE routewright_keys.organizations SET ${FIGURES.map(([name, column]) => `${column} = given."${name}"`).join(", ")}
   FROM given WHERE organizations.id = given.id
   RETURNING organizations.id
 )
-INSERT INTO routewright_keys.audit (actor, action, organization)
-SELECT 'command', 'figures', id FROM changed RETURNING id`;
+${noted("subject", "(SELECT actor, 'figures' AS action, changed.id AS organization, NULL AS subject FROM given, changed) AS change")}
+RETURNING id`;

@@ -114,6 +114,10 @@ export class StoredKeyReader implements StoredKeys {
     return this.#entries.size;
   }
 
+  get plans(): Plans {
+    return this.#plans;
+  }
+
   /** The plans of the release that is served from now on. */
   setPlans(plans: Plans): void {
     this.#plans = plans;

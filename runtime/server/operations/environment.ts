@@ -42,6 +42,8 @@ export function dataSettings(variables: Variables) {
     keysStaleSeconds: variables.whole("KEYS_STALE_SECONDS", 3600, { min: 0, max: 604_800 }),
     /** Where the use of organizations is sent; null: nowhere. */
     metering: meteringTarget(variables),
+    /** Sign-in to the account page; null: there is none. */
+    account: accountSettings(variables),
     /** The issuer of JWTs that are accepted like keys; null: none. */
     tokens: tokenSettings(variables),
     /** Requests per minute by the caller's tier. */
@@ -165,6 +167,29 @@ function tokenSettings(variables: Variables): TokenSettings | null {
   if ((variables.text("API_JWT_ISSUER") === null) !== (audience === null))
     variables.problems.push("API_JWT_ISSUER and API_JWT_AUDIENCE need each other: set both, or neither.");
   return issuer === null || audience === null ? null : { issuer, audience, claims, clockSkewSeconds };
+}
+
+/** Not API_JWT_ISSUER, which makes `/mcp` ask for tokens and lets them call the API. */
+function accountSettings(variables: Variables) {
+  const expected = "an https:// address, or http:// on this machine";
+  const issuer = variables.parsed("ACCOUNT_ISSUER", null, expected, (text) =>
+    isFetchable(text) ? text : null,
+  );
+  const clientId = variables.text("ACCOUNT_CLIENT_ID");
+  const clientSecret = variables.text("ACCOUNT_CLIENT_SECRET");
+  const publicUrl = variables.text("PUBLIC_URL") === null ? null : publicAddress(variables, "PUBLIC_URL");
+  if (issuer === null && clientId === null && clientSecret === null) return null;
+  if (issuer !== null && clientId !== null && clientSecret !== null && publicUrl !== null) {
+    if (variables.text("KEYS_DATABASE_URL") === null)
+      variables.problems.push("ACCOUNT_ISSUER needs KEYS_DATABASE_URL: the account page makes keys there.");
+    if (isFetchable(publicUrl)) return { issuer, clientId, clientSecret, publicUrl };
+    variables.problems.push("ACCOUNT_ISSUER needs a PUBLIC_URL with https://, or http:// on this machine.");
+    return null;
+  }
+  variables.problems.push(
+    "ACCOUNT_ISSUER, ACCOUNT_CLIENT_ID, ACCOUNT_CLIENT_SECRET and PUBLIC_URL need each other for the account page: set all of them.",
+  );
+  return null;
 }
 
 function noneOr(tier: Tier | "none"): Tier | null {

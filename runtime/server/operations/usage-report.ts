@@ -162,6 +162,23 @@ export async function usageLines(
   return by === "all" ? [...lines, ...(await linesOf(table, ALL_SHAPES, values))] : lines;
 }
 
+/** What some keys have used since a day, by day, endpoint and key. */
+export function useOfKeys(
+  table: UsageTable,
+  keys: readonly string[],
+  since: string,
+): Promise<readonly UsageLine[]> {
+  return linesOf(table, OF_KEYS, [keys, since]);
+}
+
+const OF_KEYS = `SELECT to_char(day, 'YYYY-MM-DD') AS day, route, key, ${SUMS.map((sum) => `${sum}::float8 AS ${sum}`).join(", ")}
+  FROM routewright.usage WHERE key = ANY($1::text[]) AND day >= $2::date ORDER BY day, route, key`;
+
+/** Counts stay, without the names of their users. */
+export async function eraseUsers(table: UsageTable, keys: readonly string[]): Promise<void> {
+  await linesOf(table, "UPDATE routewright.usage SET user_name = '' WHERE key = ANY($1::text[])", [keys]);
+}
+
 /** None where servers have not made the table. */
 async function linesOf(
   table: UsageTable,

@@ -3,7 +3,7 @@ import { SUMS } from "../../core/handler/request-record.js";
 import type { Logger } from "../../core/http/logger.js";
 import type { RequestRecord } from "../../core/handler/request-record.js";
 import type { Caller } from "../../core/model/caller.js";
-import { type UsageLine, usageLines } from "./usage-report.js";
+import { eraseUsers, type UsageLine, usageLines, useOfKeys } from "./usage-report.js";
 import { recordedDay, type ShapeCount, type UsageRow } from "./usage-row.js";
 import { type BatchNumber, isDenied, UsageTable } from "./usage-table.js";
 import { Interval } from "../../core/model/timer.js";
@@ -30,6 +30,8 @@ interface UsageBatch extends BatchNumber {
 
 /** How far back a caller sees its own use. */
 const SHOWN_MS = 30 * 24 * 60 * 60_000;
+
+const firstShown = (): string => dayOf(Date.now() - SHOWN_MS);
 
 export interface UsageOptions {
   /** A `postgres://` address. */
@@ -68,8 +70,19 @@ export class Usage {
 
   /** What a key has used, by day in UTC. The counts of the last seconds are missing. */
   daysOf(keyId: string): Promise<readonly UsageLine[]> {
-    const since = new Date(Date.now() - SHOWN_MS).toISOString().slice(0, 10);
-    return usageLines(this.#table, { by: "day", since, key: keyId });
+    return usageLines(this.#table, { by: "day", since: firstShown(), key: keyId });
+  }
+
+  /** The same of several keys, by day, endpoint and key. */
+  useOf(keyIds: readonly string[]): Promise<readonly UsageLine[]> {
+    return useOfKeys(this.#table, keyIds, firstShown());
+  }
+
+  /** Erases the names of the users of these keys: counts stay. What was counted before is written first. */
+  async eraseUsers(keyIds: readonly string[]): Promise<void> {
+    if (keyIds.length === 0) return;
+    await this.#flush();
+    await eraseUsers(this.#table, keyIds);
   }
 
   /** Writes the remaining counts, logs how many it could not write, and closes the connection. */

@@ -1,0 +1,26 @@
+import { type Html, html } from "./html.js";
+
+/** What every form of a reader has. */
+export interface Reader {
+  readonly name: string;
+  readonly mail: string | null;
+  /** Address of the page, such as `/data/account`. */
+  readonly root: string;
+  readonly formToken: string;
+}
+
+/** A form with what proves that it is of this page. */
+export function form(
+  { root, formToken }: Reader,
+  action: string,
+  content: Html,
+  organization?: string,
+): Html {
+  return html`<form method="post" action="${root}/${action}">
+    <input type="hidden" name="form" value="${formToken}" />${
+      organization === undefined
+        ? null
+        : html`<input type="hidden" name="organization" value="${organization}" />`
+    }${content}
+  </form>`;
+}

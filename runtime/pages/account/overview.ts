@@ -1,0 +1,60 @@
+import type { DayOfUse } from "./chart.js";
+import type { Reader } from "./form.js";
+import type { Html } from "./html.js";
+
+export interface ShownKey {
+  readonly id: string;
+  readonly name: string;
+  readonly created: string;
+  readonly expires: string | null;
+  readonly allowed: readonly string[];
+  readonly lastUsed: string | null;
+}
+
+export interface ShownMember {
+  readonly person: string;
+  readonly name: string;
+  readonly mail: string | null;
+  readonly role: string;
+  readonly isReader: boolean;
+}
+
+export interface ShownPlan {
+  readonly name: string | null;
+  readonly tier: string;
+  readonly requestsPerMinute: number;
+  readonly allowed: readonly string[];
+  readonly price?: string;
+  readonly upgradeUrl?: string;
+}
+
+export interface SumOfUse {
+  readonly name: string;
+  readonly requests: number;
+  readonly refused: number;
+  readonly errors: number;
+  readonly rows: number;
+}
+
+export interface Overview {
+  readonly reader: Reader;
+  readonly organization: { readonly id: string; readonly name: string };
+  readonly organizations: readonly { readonly id: string; readonly name: string }[];
+  readonly isOwner: boolean;
+  readonly plan: ShownPlan;
+  readonly keys: readonly ShownKey[];
+  /** Random: a form that is sent twice makes one key. */
+  readonly formId: string;
+  readonly categories: readonly string[];
+  readonly members: readonly ShownMember[];
+  readonly invitations: readonly { readonly id: string; readonly role: string; readonly expires: string }[];
+  /** Null where usage is not recorded. */
+  readonly usage: {
+    readonly days: readonly DayOfUse[];
+    readonly byEndpoint: readonly SumOfUse[];
+    readonly byKey: readonly SumOfUse[];
+  } | null;
+  readonly changes: readonly { readonly at: string; readonly who: string; readonly what: string }[];
+  /** What the last form did. */
+  readonly notice: Html | null;
+}

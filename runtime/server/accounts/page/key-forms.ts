@@ -1,0 +1,130 @@
+import type { DataRoute } from "../../../core/handler/exchange.js";
+import { readOwner } from "../../../core/request/keyring.js";
+import type { Reply } from "../../../core/http/send.js";
+import { done, newKey } from "../../../pages/account/notices.js";
+import type { Html } from "../../../pages/account/html.js";
+import { KeyDatabase } from "../key-database.js";
+import type { KeyOwner } from "../key-store.js";
+import { type AccountPage, planOf, told } from "./account.js";
+import { type OrganizationForm, organizationRoute, type Outcome } from "./forms.js";
+import { actorOf, membershipsOf } from "./members.js";
+import { afterForm, callOf, MAX_KEYS } from "./overview.js";
+
+/** The plan decides below it; keys that open tier3 are made by operators. */
+const TIER = "tier2";
+const MAX_NAME = 100;
+const MAX_ALLOWED = 50;
+/** How long a key that is replaced stays valid. */
+const KEEP_SECONDS = 86_400;
+
+/** Keys of an organization, which every member manages. */
+export function keyRoutes(page: AccountPage): readonly DataRoute[] {
+  return [
+    organizationRoute(page, "/keys", (form) => create(page, form)),
+    organizationRoute(page, "/keys/rotate", (form) => rotate(page, form)),
+    organizationRoute(page, "/keys/revoke", (form) => revoke(page, form)),
+  ];
+}
+
+const keysOf = ({ tables, visitor }: OrganizationForm): KeyDatabase =>
+  new KeyDatabase(tables, actorOf(visitor.person.id));
+
+async function create(page: AccountPage, form: OrganizationForm): Promise<Outcome> {
+  const { organization, field } = form;
+  const plan = await planNameOf(form);
+  const known = planOf(page, plan);
+  if (known === null)
+    return told(
+      page,
+      409,
+      "No plan",
+      "This organization has no plan that is served. Ask the operator for one.",
+    );
+  const owner = ownerIn(form);
+  if (typeof owner === "string") return told(page, 400, "No key was made", owner);
+  const most = known.keys ?? MAX_KEYS;
+  const keys = await keysOf(form).page({ organization, after: null, limit: most });
+  if (keys.length >= most)
+    return told(
+      page,
+      409,
+      "No key was made",
+      `An organization has at most ${String(most)} keys. Revoke one first.`,
+    );
+  if (!(await isFirst(form, field("once")))) return sentTwice(page);
+  const made = await keysOf(form).create(owner);
+  if (!made.ok) return told(page, 400, "No key was made", made.problems.join(" "));
+  const { key } = made.value;
+  return shownAfter(page, form, newKey(key, callOf(page, plan, key), null));
+}
+
+async function planNameOf({ tables, visitor, organization }: OrganizationForm): Promise<string | null> {
+  const memberships = await membershipsOf(tables, visitor.person.id);
+  return memberships.find((each) => each.organization === organization)?.plan ?? null;
+}
+
+/** What the form says of a key, or what is wrong with it. */
+function ownerIn({ organization, field }: OrganizationForm): KeyOwner | string {
+  const name = field("name");
+  if (name === "" || name.length > MAX_NAME) return `A name has 1 to ${String(MAX_NAME)} characters.`;
+  const expires = field("expires");
+  const allowed = field("allowed")
+    .split(/[\s,]+/)
+    .filter((each) => each !== "");
+  if (allowed.length > MAX_ALLOWED)
+    return `A key is limited to at most ${String(MAX_ALLOWED)} categories and paths.`;
+  const owner: KeyOwner = {
+    ...{ tier: TIER, user: name, org: organization },
+    ...(expires !== "" && { expires }),
+    ...(allowed.length > 0 && { allowed }),
+  };
+  const checked = readOwner({ ...owner }, "");
+  if (typeof checked === "string") return `The key's ${checked}`;
+  const isPast = checked.expiresAt !== null && checked.expiresAt <= Date.now();
+  return isPast ? "The last day of the key has passed." : owner;
+}
+
+/** Whether a form comes the first time: a browser sends it again when its reader reloads the page. */
+async function isFirst({ tables, visitor }: OrganizationForm, once: string): Promise<boolean> {
+  if (!/^[\w-]{10,100}$/.test(once)) return false;
+  const added = await tables.run([FORGET, ADD_FORM], [actorOf(visitor.person.id), once]);
+  return added.length > 0;
+}
+
+const FORGET = "DELETE FROM routewright_keys.idempotency WHERE at < now() - interval '1 day' AND $1 <> $2";
+const ADD_FORM = `INSERT INTO routewright_keys.idempotency (actor, key, fingerprint, status, body) VALUES ($1, $2, 'form', 200, '')
+  ON CONFLICT DO NOTHING RETURNING key`;
+
+const sentTwice = (page: AccountPage): Reply =>
+  told(
+    page,
+    409,
+    "Sent twice",
+    "This form was sent already. A key is shown once: replace it where you have lost it.",
+  );
+
+async function rotate(page: AccountPage, form: OrganizationForm): Promise<Outcome> {
+  if (!isId(form.field("id"))) return noKey(page);
+  if (!(await isFirst(form, form.field("once")))) return sentTwice(page);
+  const rotated = await keysOf(form).rotate(form.field("id"), KEEP_SECONDS, form.organization);
+  if (!rotated.ok) return noKey(page);
+  const { key, until } = rotated.value;
+  return shownAfter(page, form, newKey(key, callOf(page, await planNameOf(form), key), until));
+}
+
+async function revoke(page: AccountPage, form: OrganizationForm): Promise<Outcome> {
+  const id = form.field("id");
+  const revoked = isId(id) ? await keysOf(form).revoke(id, form.organization) : null;
+  if (revoked?.ok !== true) return noKey(page);
+  return shownAfter(page, form, done(`The key ${id} is revoked. Servers refuse it within 2 seconds.`));
+}
+
+const isId = (id: string): boolean => /^[0-9a-f]{12}$/.test(id);
+
+const noKey = (page: AccountPage): Reply =>
+  told(page, 404, "No such key", "This organization has no such key, or it has ended.");
+
+/** The page with what a form did. */
+export function shownAfter(page: AccountPage, form: OrganizationForm, notice: Html): Promise<Outcome> {
+  return afterForm(page, form.tables, form.visitor, form.organization, notice);
+}

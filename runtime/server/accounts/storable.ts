@@ -1,0 +1,2 @@
+/** JSON escapes the characters that PostgreSQL does not store. */
+export const isStorable = (value: unknown): boolean => !/\\u(?:0000|d[89a-f])/i.test(JSON.stringify(value));
