@@ -29,6 +29,7 @@ import type { RequestRecord } from "../core/handler/request-record.js";
 import { requestFields } from "./operations/request-log.js";
 import type { Environment } from "./operations/environment.js";
 import type { Accounts } from "./accounts/accounts.js";
+import { openAccounts } from "./open-accounts.js";
 import { KeyFileWatcher } from "./operations/key-file-watcher.js";
 import { adapterProblem, clickhouseAddress } from "../core/model/clickhouse-address.js";
 import type { Logger } from "../core/http/logger.js";
@@ -296,34 +297,6 @@ function dataAgesOf(
     ages.set(category, Math.max(seconds, ages.get(category) ?? 0));
   }
   return ages;
-}
-
-/** The keys of KEYS_DATABASE_URL, beside those of the environment, and what manages them; null where it is not set. */
-async function openAccounts(
-  { environment, title, about, active, log }: DataServiceOptions,
-  usage: Usage | null,
-): Promise<Accounts | null> {
-  const {
-    keys,
-    keysDatabaseUrl: databaseUrl,
-    keysStaleSeconds: staleSeconds,
-    account,
-    rateLimits,
-  } = environment;
-  if (databaseUrl === null) return null;
-  const { openAccounts } = await import("./accounts/accounts.js");
-  const host = {
-    ...{ title, about, rateLimits },
-    endpoints: () => [...active.current.endpoints.values()].map(({ spec }) => spec),
-    usageOf: (ids: readonly string[]) => usage?.useOf(ids) ?? Promise.resolve(null),
-    eraseUsers: (ids: readonly string[]) => usage?.eraseUsers(ids) ?? Promise.resolve(),
-  };
-  const { plans } = active.current;
-  const { UseReports } = await import("./accounts/use-reports.js");
-  const reports = await UseReports.open(databaseUrl, log);
-  const accounts = await openAccounts({ databaseUrl, staleSeconds, plans, reports, log, account, host });
-  keys.setStored(accounts.storedKeys);
-  return accounts;
 }
 
 /** Sends the use of organizations to METERING_URL; null where it is not set. */
