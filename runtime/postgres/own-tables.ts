@@ -5,7 +5,7 @@ import { PostgresClient } from "./connection/postgres-client.js";
 const CONNECT_TIMEOUT_MS = 3000;
 
 /** Runs a statement of a transaction. */
-export type RunStatement = <Row extends object>(
+export type RunInTransaction = <Row extends object>(
   text: string,
   values?: readonly unknown[],
 ) => Promise<readonly Row[]>;
@@ -69,7 +69,7 @@ export class OwnTables {
    * Runs a transaction. Names are PostgreSQL's own, whatever the role's `search_path` is: a pooler gives the session to others.
    * Rejects when the database fails.
    */
-  async transaction<Value>(work: (run: RunStatement) => Promise<Value>, lock?: number): Promise<Value> {
+  async transaction<Value>(work: (run: RunInTransaction) => Promise<Value>, lock?: number): Promise<Value> {
     const client = await this.#pool.connect();
     try {
       const locked = lock === undefined ? "" : `; SELECT pg_advisory_xact_lock(${String(lock)})`;
@@ -99,7 +99,7 @@ export class OwnTables {
 }
 
 async function runAll<Row extends object>(
-  run: RunStatement,
+  run: RunInTransaction,
   statements: readonly string[],
   values: readonly unknown[],
 ): Promise<readonly Row[]> {

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { PublishedEvent } from "./event.js";
 import { payloadOf } from "./event.js";
 import type { EventLog } from "./event-log.js";
-import type { Reader } from "./may-read.js";
+import type { EventReader } from "./may-read.js";
 
 /** Events of one write. */
 const BATCH = 100;
@@ -17,10 +17,10 @@ export interface EventStreamOptions {
   /** The number of the last event that the client has. */
   readonly position: number;
   /** Who the client is now; null: its key is not valid any more. */
-  readonly identify: () => Promise<Reader | null>;
-  readonly mayRead: (reader: Reader, event: PublishedEvent) => boolean;
+  readonly identify: () => Promise<EventReader | null>;
+  readonly mayRead: (reader: EventReader, event: PublishedEvent) => boolean;
   /** Whether there is something left that it may get. */
-  readonly hasRights: (reader: Reader) => boolean;
+  readonly hasRights: (reader: EventReader) => boolean;
 }
 
 /** Server-Sent Events to one client: what it has is a number, so that old and new events are sent in one way. */
@@ -80,7 +80,7 @@ export class EventStream {
   }
 
   /** Null where the stream has ended. */
-  async #reader(): Promise<Reader | null> {
+  async #reader(): Promise<EventReader | null> {
     const { identify, hasRights } = this.#options;
     const reader = await identify();
     if (reader !== null && hasRights(reader)) return reader;
@@ -88,7 +88,7 @@ export class EventStream {
     return null;
   }
 
-  #textOf(events: readonly PublishedEvent[], reader: Reader): string {
+  #textOf(events: readonly PublishedEvent[], reader: EventReader): string {
     const { log, paths, mayRead } = this.#options;
     const { prefix } = log.store;
     const seen = events.filter(

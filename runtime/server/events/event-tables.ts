@@ -1,4 +1,4 @@
-import { OwnTables, type RunStatement } from "../../postgres/own-tables.js";
+import { OwnTables, type RunInTransaction } from "../../postgres/own-tables.js";
 import { migrateSchemas } from "../../postgres/own-schema.js";
 import { eventId } from "./event-id.js";
 import type { EventStore, PublishedEvent, Sighting } from "./event.js";
@@ -84,7 +84,7 @@ export class EventTables implements EventStore {
     return this.#tables.transaction((run) => run<Row>(text, values));
   }
 
-  transaction<Value>(work: (run: RunStatement) => Promise<Value>): Promise<Value> {
+  transaction<Value>(work: (run: RunInTransaction) => Promise<Value>): Promise<Value> {
     return this.#tables.transaction(work);
   }
 
@@ -106,7 +106,7 @@ export class EventTables implements EventStore {
   }
 }
 
-async function numberAll(run: RunStatement): Promise<void> {
+async function numberAll(run: RunInTransaction): Promise<void> {
   const numbered = await run(NUMBER);
   if (numbered.length > 0) await run("NOTIFY routewright_events");
 }

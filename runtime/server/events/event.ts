@@ -1,4 +1,4 @@
-import type { RunStatement } from "../../postgres/own-tables.js";
+import type { RunInTransaction } from "../../postgres/own-tables.js";
 import type { OperatorEvent } from "./record-event.js";
 
 /** Types of events about endpoints, which everybody gets who may call the endpoint (runtime/docs/events.md). */
@@ -10,7 +10,7 @@ export const ENDPOINT_EVENTS = [
 ] as const;
 
 type EndpointEventType = (typeof ENDPOINT_EVENTS)[number];
-export type EventType = EndpointEventType | OperatorEvent["type"];
+type EventType = EndpointEventType | OperatorEvent["type"];
 
 export type EventData = Readonly<Record<string, unknown>>;
 
@@ -55,7 +55,7 @@ export interface PublishedEvent {
 export interface RunsStatements {
   /** The rows of a statement. Rejects when the database fails. */
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
-  transaction<Value>(work: (run: RunStatement) => Promise<Value>): Promise<Value>;
+  transaction<Value>(work: (run: RunInTransaction) => Promise<Value>): Promise<Value>;
 }
 
 /** Where events are published and kept. Each method rejects while the store is away. */

@@ -3,11 +3,11 @@ import { type Caller, mayCall } from "../../core/model/caller.js";
 import type { PublishedEvent } from "./event.js";
 
 /** What decides which events a caller gets. */
-export type Reader = Pick<Caller, "tier" | "allowed" | "org">;
+export type EventReader = Pick<Caller, "tier" | "allowed" | "org">;
 
 /** Whether a caller gets an event now: one that may call its endpoint, or of operators an unlimited tier3 key. */
 export function mayRead(
-  reader: Reader,
+  reader: EventReader,
   { path }: Pick<PublishedEvent, "path">,
   active: ActiveRelease,
 ): boolean {
