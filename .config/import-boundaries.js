@@ -106,7 +106,7 @@ export const BOUNDARIES = {
     runtime/core/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core runtime/ramp/providers
     runtime/ramp/webhooks`,
   "runtime/ramp/hosted-pages": list`
-    runtime/ramp/database runtime/ramp/accounts runtime/ramp/core runtime/ramp/providers
+    runtime/core/http runtime/ramp/database runtime/ramp/accounts runtime/ramp/core runtime/ramp/providers
     runtime/ramp/intents`,
   "runtime/ramp/api": list`
     runtime/core/model runtime/core/http runtime/core/request/rate-limit runtime/ramp/database runtime/ramp/accounts

@@ -1,5 +1,5 @@
-import type { Html } from "./html.js";
-import { html } from "./html.js";
+import type { Html } from "../../core/http/html.js";
+import { html } from "../../core/http/html.js";
 
 /** Requests of a day in UTC. */
 export interface DayOfUse {

@@ -1,4 +1,4 @@
-import { type Html, html } from "./html.js";
+import { type Html, html } from "../../core/http/html.js";
 
 /** What every form of a reader has. */
 export interface Reader {

@@ -1,5 +1,5 @@
 import { form, type Reader } from "./form.js";
-import { type Html, html } from "./html.js";
+import { type Html, html } from "../../core/http/html.js";
 
 /** A key that was just made: it is nowhere else. `call`: how to use it. */
 export function newKey(key: string, call: string, until: string | null): Html {

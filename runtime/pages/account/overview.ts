@@ -1,6 +1,6 @@
 import type { DayOfUse } from "./chart.js";
 import type { Reader } from "./form.js";
-import type { Html } from "./html.js";
+import type { Html } from "../../core/http/html.js";
 
 export interface ShownKey {
   readonly id: string;

@@ -1,6 +1,6 @@
 import { usageChart } from "./chart.js";
 import { form, type Reader } from "./form.js";
-import { type Html, html } from "./html.js";
+import { type Html, html } from "../../core/http/html.js";
 import type { Overview, SumOfUse } from "./overview.js";
 
 export function usageOf({ usage, reader, organization }: Overview): Html {

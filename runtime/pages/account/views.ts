@@ -1,5 +1,5 @@
 import { form, type Reader } from "./form.js";
-import { type Html, html } from "./html.js";
+import { type Html, html } from "../../core/http/html.js";
 import type { Overview, ShownPlan } from "./overview.js";
 import { changesOf, endOf, peopleOf, usageOf } from "./sections.js";
 

@@ -1,5 +1,5 @@
 import type { Instruction } from "../providers/protocol.js";
-import { type Html, html } from "./layout.js";
+import { type Html, html } from "@routewright/runtime/internal/core/http/html.js";
 import { humanize } from "../providers/form.js";
 import { withReturn } from "./stage.js";
 

@@ -1,3 +1,4 @@
+import { type Html, html } from "@routewright/runtime/internal/core/http/html.js";
 import type { RampResponse } from "../core/ramp-errors.js";
 import type { PageExit } from "./stage.js";
 
@@ -42,33 +43,6 @@ function withoutScript({ live, ending }: Pick<Layout, "live" | "ending">): Html 
   return html`<noscript
     ><meta http-equiv="refresh" content="${REFRESH_SECONDS}; url='${target}'"
   /></noscript>`;
-}
-
-/** Escaped HTML: only `html` makes it. */
-export class Html {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-type HtmlPart = Html | readonly Html[] | string | null;
-
-/** Builds a page. Values that are not `Html` are escaped; null shows nothing. */
-export function html(strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
-  return new Html(strings.reduce((text, string, i) => text + textOf(parts[i - 1] ?? null) + string));
-}
-
-function textOf(part: HtmlPart): string {
-  if (part === null) return "";
-  if (typeof part === "string") return escapeText(part);
-  if (part instanceof Html) return part.text;
-  return part.map(({ text }) => text).join("");
-}
-
-function escapeText(text: string): string {
-  return text.replace(/[&<>"'`]/g, (character) => `&#${String(character.charCodeAt(0))};`);
 }
 
 /** A page's headers: its address is a secret, its content a customer's own, and only who is registered may frame it. */

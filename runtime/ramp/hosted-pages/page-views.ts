@@ -6,7 +6,8 @@ import { refundLines } from "./refund-lines.js";
 import { redirectUrlOf, type Stage, type StageOutcome } from "./stage.js";
 import { errorSummary, fieldViews, type FormState } from "./requirement-form.js";
 import { fieldsOf } from "../providers/form.js";
-import { type Html, html, type Layout } from "./layout.js";
+import { type Html, html } from "@routewright/runtime/internal/core/http/html.js";
+import type { Layout } from "./layout.js";
 import type { Currencies, Currency } from "../accounts/currency.js";
 
 /** What a page shows of an intent. */

@@ -1,7 +1,7 @@
 import { Amount } from "../accounts/amount.js";
 import type { Intent } from "../intents/intent.js";
 import { type IntentRefund, isOpenRefund, refundAmount } from "../intents/refund.js";
-import { type Html, html } from "./layout.js";
+import { type Html, html } from "@routewright/runtime/internal/core/http/html.js";
 
 /** What has gone back to the customer, and what is on its way. */
 export function refundLines({ refunds }: Intent, show: (sum: Amount) => string): Html {

@@ -1,4 +1,4 @@
-import { type Html, html } from "./layout.js";
+import { type Html, html } from "@routewright/runtime/internal/core/http/html.js";
 import { type FormErrors, type FormInput, NUMBERS } from "./form-input.js";
 import type { Choice, FormField } from "../providers/form.js";
 

@@ -10,7 +10,7 @@ import type { Handled } from "../../../core/http/route.js";
 import type { Reply } from "../../../core/http/send.js";
 import { secondsLeft } from "../../../core/request/rate-limit/memory-store.js";
 import { accountDocument, ACCOUNT_HEADERS } from "../../../pages/pages.js";
-import type { Html } from "../../../pages/account/html.js";
+import type { Html } from "../../../core/http/html.js";
 import { message } from "../../../pages/account/notices.js";
 import { isConnectionFailure, isConnectionRefusal } from "../../../postgres/errors.js";
 import type { OwnTables, Statements } from "../../../postgres/own-tables.js";

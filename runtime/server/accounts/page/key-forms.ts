@@ -2,7 +2,7 @@ import type { DataRoute } from "../../../core/handler/exchange.js";
 import { readOwner } from "../../../core/request/keyring.js";
 import type { Reply } from "../../../core/http/send.js";
 import { done, newKey } from "../../../pages/account/notices.js";
-import type { Html } from "../../../pages/account/html.js";
+import type { Html } from "../../../core/http/html.js";
 import { KeyDatabase } from "../key-database.js";
 import type { KeyOwner } from "../key-store.js";
 import { type AccountPage, planOf, told } from "./account.js";

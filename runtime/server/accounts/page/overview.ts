@@ -3,7 +3,7 @@ import type { DataRoute, Exchange } from "../../../core/handler/exchange.js";
 import { allows, type Tier, TIER_NAMES } from "../../../core/model/tier.js";
 import { queryOf } from "../../../core/http/route.js";
 import type { Reply } from "../../../core/http/send.js";
-import type { Html } from "../../../pages/account/html.js";
+import type { Html } from "../../../core/http/html.js";
 import { message } from "../../../pages/account/notices.js";
 import type { ShownPlan } from "../../../pages/account/overview.js";
 import { overview } from "../../../pages/account/views.js";

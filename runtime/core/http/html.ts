@@ -1,13 +1,15 @@
-import { escapeHtml } from "../pages.js";
-
-/** A part of a document: markup with escaped texts. */
+/** A part of a document: markup with escaped texts. Only `html` makes it. */
 export class Html {
-  constructor(readonly text: string) {}
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
 }
 
 type Part = Html | string | number | null | false | readonly (Html | null | false)[];
 
-/** Markup of ours; every value in it that is no `Html` is escaped. */
+/** Markup of ours. Every value in it that is no `Html` is escaped; null and false show nothing. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(strings.map((each, i) => each + textOf(parts[i] ?? null)).join(""));
 }
@@ -16,5 +18,5 @@ function textOf(part: Part): string {
   if (part === null || part === false) return "";
   if (part instanceof Html) return part.text;
   if (typeof part === "object") return part.map((each) => textOf(each)).join("");
-  return escapeHtml(String(part));
+  return String(part).replace(/[&<>"'`]/g, (character) => `&#${String(character.charCodeAt(0))};`);
 }
