@@ -1,5 +1,5 @@
 import { ALL_ORGS } from "../../core/request/keyring.js";
-import { keyCreated, noted } from "./changes.js";
+import { noted } from "./changes.js";
 
 /** A time as RFC 3339 in UTC, to the second. */
 export const timeText = (time: string): string =>
@@ -55,7 +55,7 @@ export const INSERT = `WITH given AS (
   ON CONFLICT DO NOTHING
   RETURNING digest, id AS key, organization
 )
-${keyCreated("(SELECT actor, action, key, added.organization FROM added JOIN given USING (digest)) AS change")} RETURNING key`;
+${noted("key", "(SELECT actor, action, key, added.organization FROM added JOIN given USING (digest)) AS change")} RETURNING key`;
 
 /** No row where another command has revoked the key meanwhile. */
 export const ROTATE = `WITH given AS (
@@ -71,7 +71,7 @@ export const ROTATE = `WITH given AS (
   FROM given, routewright_keys.keys before
   WHERE before.digest = given.old AND EXISTS (SELECT FROM replaced)
 ), noted AS (
-  ${keyCreated("(SELECT actor, 'rotated' AS action, id AS key, organization FROM given, replaced) AS change")}
+  ${noted("key", "(SELECT actor, 'rotated' AS action, id AS key, organization FROM given, replaced) AS change")}
 )
 SELECT ${timeText("expires_at")} AS until FROM replaced`;
 

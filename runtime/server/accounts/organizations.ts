@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { OwnFigures } from "../../core/model/plan.js";
 import type { Statements } from "../../postgres/own-tables.js";
-import { noted, planChanged } from "./changes.js";
+import { noted } from "./changes.js";
 import { timeText } from "./key-statements.js";
 
 /** An organization of a key database. */
@@ -122,7 +122,7 @@ const CREATE = `WITH given AS (${GIVEN}), added AS (
   INSERT INTO routewright_keys.organizations (id, name, plan) SELECT id, name, plan FROM given
   ON CONFLICT DO NOTHING RETURNING id, plan
 ), noted AS (
-  ${planChanged("(SELECT actor, 'organization' AS action, added.id AS organization, added.plan FROM given, added) AS change")}
+  ${noted("plan", "(SELECT actor, 'organization' AS action, added.id AS organization, added.plan FROM given, added) AS change")}
 )
 SELECT id FROM added`;
 
@@ -145,7 +145,7 @@ const SET_PLAN = `WITH given AS (${GIVEN}), changed AS (
     OR NOT EXISTS (SELECT FROM routewright_keys.members WHERE members.organization = given.id))
   RETURNING organizations.id, organizations.plan
 )
-${planChanged("(SELECT actor, 'plan' AS action, changed.id AS organization, changed.plan FROM given, changed) AS change")}
+${noted("plan", "(SELECT actor, 'plan' AS action, changed.id AS organization, changed.plan FROM given, changed) AS change")}
 RETURNING id`;
 
 const SET_FIGURES = `WITH given AS (
