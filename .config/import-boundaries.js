@@ -90,7 +90,7 @@ export const BOUNDARIES = {
     runtime/core/handler runtime/pages`,
   "runtime/server/accounts": list`
     runtime/core/model runtime/core/http runtime/core/request runtime/core/request/rate-limit runtime/core/handler
-    runtime/postgres runtime/postgres/connection runtime/pages runtime/server/events`,
+    runtime/postgres runtime/postgres/connection runtime/pages runtime/webhooks runtime/server/events`,
   "runtime/server": list`
     runtime/core/model runtime/core/http runtime/core/environment runtime/core/request runtime/core/warehouse
     runtime/core/response runtime/core/handler runtime/postgres runtime/postgres/embedded runtime/pages

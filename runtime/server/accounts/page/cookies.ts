@@ -1,12 +1,6 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  hkdfSync,
-  randomBytes,
-  timingSafeEqual,
-} from "node:crypto";
+import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { opened, sealed } from "../../../webhooks/sealing.js";
 
 /** The cookies of the account page at an address. */
 export interface Cookies {
@@ -43,9 +37,6 @@ export function cookiesAt(publicUrl: string): Cookies {
   };
 }
 
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
-
 /** Encrypts what a browser keeps, with a key of the client's secret: all servers read it, and no table grows by strangers. */
 export class Seal {
   readonly #key: Buffer;
@@ -55,26 +46,17 @@ export class Seal {
   }
 
   seal(value: object): string {
-    const iv = randomBytes(IV_BYTES);
-    const cipher = createCipheriv("aes-256-gcm", this.#key, iv);
-    const sealed = [cipher.update(JSON.stringify(value)), cipher.final()];
-    return Buffer.concat([iv, cipher.getAuthTag(), ...sealed]).toString("base64url");
+    return sealed(this.#key, PURPOSE, JSON.stringify(value)).toString("base64url");
   }
 
   /** Null for what was sealed otherwise. */
   open(text: string): unknown {
-    const bytes = Buffer.from(text, "base64url");
-    if (bytes.length <= IV_BYTES + TAG_BYTES) return null;
-    try {
-      const decipher = createDecipheriv("aes-256-gcm", this.#key, bytes.subarray(0, IV_BYTES));
-      decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-      const opened = [decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()];
-      return JSON.parse(Buffer.concat(opened).toString()) as unknown;
-    } catch {
-      return null;
-    }
+    const value = opened(this.#key, PURPOSE, Buffer.from(text, "base64url"));
+    return value === null ? null : (JSON.parse(value) as unknown);
   }
 }
+
+const PURPOSE = "sign-in";
 
 /** What each form of a session has: another page cannot know it. */
 export function formToken(session: string): string {
