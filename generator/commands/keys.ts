@@ -11,7 +11,7 @@ import {
   type LimitFlags,
   listOrganizations,
   setLimits,
-  unknownOrganization,
+  whyNoPlanIsSet,
   withFigureFlags,
 } from "./organization-limits.js";
 
@@ -249,7 +249,8 @@ async function planOf(
   if (!plan !== none) return failure("Name the plan, or take it away with --none.");
   const problem = plan ? await unknownPlan(plan) : null;
   if (problem !== null) return failure(problem);
-  if (!(await organizations.setPlan(id, plan || null))) return failure(unknownOrganization(id));
+  if (!(await organizations.setPlan(id, plan || null)))
+    return failure(await whyNoPlanIsSet(organizations, id));
   return {
     exit: EXIT.ok,
     output: `${visible(id)} has ${visible(plan || "no plan")}.\n`,

@@ -43,15 +43,26 @@ export async function setLimits(
   if (wrong !== undefined) return failure(problemOf(wrong[0]));
   if ((given.length === 0) !== flags.none)
     return failure("Name figures, such as --requests 100000, or take all of them away with --none.");
-  const found = (await organizations.list()).find((each) => each.id === id);
-  const before = flags.none || found === undefined ? NO_FIGURES : found.own;
+  const found = await organizations.find(id);
+  const before = flags.none || found === null ? NO_FIGURES : found.own;
   const figures = { ...before, ...Object.fromEntries(given) };
   if (!(await organizations.setFigures(id, figures))) return failure(unknownOrganization(id));
   const output = `${visible(id)} has ${ownText(figures) || "the figures of its plan"}.\n`;
   return { exit: EXIT.ok, output, notes: [takesEffect] };
 }
 
-export function unknownOrganization(id: string): string {
+/** Why an organization kept the plan that it has. */
+export async function whyNoPlanIsSet(
+  organizations: NonNullable<KeyStore["organizations"]>,
+  id: string,
+): Promise<string> {
+  const hasMembers = (await organizations.find(id)) !== null;
+  return hasMembers
+    ? `${formatValue(id)} has members, and without a plan the keys that they make would open all of their tier: give it another plan.`
+    : unknownOrganization(id);
+}
+
+function unknownOrganization(id: string): string {
   return `No key has the organization ${formatValue(id)}. \`routewright keys plan\` lists them.`;
 }
 

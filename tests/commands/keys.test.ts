@@ -74,6 +74,24 @@ describe("routewright keys, with KEYS_DATABASE_URL,", () => {
     );
   });
 
+  it("keeps the plan of an organization with members", async () => {
+    const own = await ownDatabase();
+    const run = (...args: readonly string[]) => keys(args, { KEYS_DATABASE_URL: own });
+    generateInto(join(folder, "generated"), manifestOf([GOOD]), { plans: { pro: { tier: "tier2" } } });
+    await run(...CREATE);
+    await run("plan", "acme", "pro");
+    await queryAt(
+      own,
+      `INSERT INTO routewright_keys.people (id, issuer, subject, name) VALUES ('p', 'i', 's', 'Ann');
+       INSERT INTO routewright_keys.members (organization, person, role) VALUES ('acme', 'p', 'owner')`,
+    );
+    expect(await run("plan", "acme", "--none")).toMatchObject({
+      exit: 2,
+      err: 'error: "acme" has members, and without a plan the keys that they make would open all of their tier: give it another plan.\n',
+    });
+    expect((await run("plan")).out).toContain("acme\tpro\t1\n");
+  });
+
   it("gives organizations figures of their own, and no more keys than they may have", async () => {
     const own = await ownDatabase();
     const run = (...args: readonly string[]) => keys(args, { KEYS_DATABASE_URL: own });
