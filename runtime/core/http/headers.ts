@@ -82,7 +82,7 @@ export const NOSNIFF: readonly string[] = ["X-Content-Type-Options", "nosniff"];
 /** Headers of every response of the data API, as the flat list that `writeHead` takes: what scripts may read of it. */
 export const COMMON_HEADERS: readonly string[] = [
   "Access-Control-Expose-Headers",
-  "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, ETag, X-Data-As-Of, X-Data-Freshness, X-Data-Quality, Deprecation, Sunset, Link, Traceparent, Server-Timing, X-Total-Count, Preference-Applied, Accept-Query",
+  "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, ETag, X-Data-As-Of, X-Data-Freshness, X-Data-Quality, Deprecation, Sunset, Link, Traceparent, Server-Timing, X-Total-Count, Preference-Applied, Accept-Query, OData-Version",
   ...NOSNIFF,
 ];
 

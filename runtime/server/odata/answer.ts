@@ -6,6 +6,7 @@ import { run } from "../../core/handler/run.js";
 import { type HttpError, isHttpError, type Result } from "../../core/model/errors.js";
 import { callerHeaders } from "../../core/request/authorize.js";
 import type { Answer, QueryResult } from "../../core/response/answer.js";
+import type { Reply } from "../../core/http/send.js";
 import { BufferedResult } from "../../core/response/buffered-result.js";
 import { privateControl } from "../../core/response/caching-headers.js";
 import {
@@ -20,16 +21,16 @@ import { versionHeaders } from "./errors.js";
 import type { OdataQuery } from "./query.js";
 import type { OdataSet } from "./sets.js";
 
+type Body = Result<QueryResult> | Reply;
+
 /** What a response says of an answer. */
 export interface OdataBody {
   /** Of one response at one address: a client that has it has the response while the rows have not changed. */
   readonly form: string;
   readonly contentType: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The result as it is sent; an error where it is none. */
-  readonly bodyOf: (
-    answer: Answer & { readonly result: QueryResult },
-  ) => Result<QueryResult> | Promise<Result<QueryResult>>;
+  /** The result as it is sent; a reply where it has no content, an error where there is none. */
+  readonly bodyOf: (answer: Answer & { readonly result: QueryResult }) => Body | Promise<Body>;
 }
 
 /** A request below `/odata`; one of a batch has a response of its own. */
@@ -42,7 +43,7 @@ export async function answerOdata(
   resolving: Promise<Result<OdataQuery>>,
   wantsTotal: boolean,
   describe: (query: OdataQuery) => OdataBody,
-): Promise<HttpError | null> {
+): Promise<Reply | HttpError | null> {
   const { gateway, request, context, times } = exchange;
   const { endpoint } = set;
   const resolved = await resolving;
@@ -61,9 +62,8 @@ export async function answerOdata(
   if (answer === null || isHttpError(answer)) return answer;
   const result = answer.result && (await body.bodyOf({ ...answer, result: answer.result }));
   // What became another body is not read to its end.
-  if (answer.result?.kind === "stream" && (isHttpError(result) || result?.kind !== "stream"))
-    await answer.result.stream.chunks.return();
-  if (isHttpError(result)) return result;
+  if (answer.result?.kind === "stream" && !isStream(result)) await answer.result.stream.chunks.return();
+  if (result !== null && "status" in result) return result;
   const { deliver = respond } = exchange;
   exchange.sent = await deliver({
     request,
@@ -78,6 +78,8 @@ export async function answerOdata(
   });
   return null;
 }
+
+const isStream = (body: Body | null): boolean => body !== null && "kind" in body && body.kind === "stream";
 
 const VARY = "Accept, Accept-Encoding, Authorization, OData-MaxVersion, Prefer, X-API-Key";
 

@@ -11,7 +11,7 @@ import { readJson } from "../../core/request/request-fields.js";
 import { NO_ROWS, type RowsResponse } from "../../core/response/respond.js";
 import { type OdataExchange, textOf } from "./answer.js";
 import { odataError, versionHeaders } from "./errors.js";
-import { ROOT } from "./rows.js";
+import { ROOT } from "./set-request.js";
 
 /** Reads of one batch: each counts as a request of its caller. */
 const MAX_REQUESTS = 20;

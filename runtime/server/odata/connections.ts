@@ -5,7 +5,7 @@ import type { Reply } from "../../core/http/send.js";
 import { httpError, type HttpError } from "../../core/model/errors.js";
 import { escaped } from "./csdl-xml.js";
 import { setName } from "./names.js";
-import { ROOT } from "./rows.js";
+import { ROOT } from "./set-request.js";
 
 /** Files that open a set in a program: what the explorer's menu links. They hold an address and no key. */
 export const CONNECTIONS = {

@@ -1,6 +1,6 @@
 import { type Annotations, type AnnotationValue, SERVICE_ANNOTATIONS, VOCABULARIES } from "./annotations.js";
 import { CONTAINER, DATA, vocabularyAddress } from "./csdl-names.js";
-import { ROWS } from "./rows.js";
+import { ROWS } from "./set-request.js";
 import type { DescribedProperty, DescribedSet } from "./schema.js";
 
 /** `$metadata` as JSON (OData CSDL JSON 4.01). */

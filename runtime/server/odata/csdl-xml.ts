@@ -7,7 +7,7 @@ import {
 } from "./annotations.js";
 import { isList } from "./csdl-json.js";
 import { CONTAINER, DATA, vocabularyAddress } from "./csdl-names.js";
-import { ROWS } from "./rows.js";
+import { ROWS } from "./set-request.js";
 import type { DescribedProperty, DescribedSet } from "./schema.js";
 
 /** `$metadata` as XML (OData CSDL XML 4.01), of the version that the client reads. */

@@ -13,7 +13,7 @@ import { versionHeaders } from "./errors.js";
 import { readOptions } from "./options.js";
 import { prefersJson, representationOf, versionOf } from "./representation.js";
 import { requestAddress } from "../../core/http/request-address.js";
-import { ROOT } from "./rows.js";
+import { ROOT } from "./set-request.js";
 import { type DescribedSet, describedSet } from "./schema.js";
 import type { OdataProperty, OdataSet } from "./sets.js";
 

@@ -9,6 +9,10 @@ const CREDENTIALS: ReadonlySet<ErrorCode> = new Set(["missingKey", "unknownKey",
 
 const BASIC = 'Basic realm="API key as the password", charset="UTF-8"';
 
+/** These tools ask for a user name and a password. */
+const MISSING_KEY =
+  "Missing API key: send it as the password of Basic authentication, with any user name, or in the header X-API-Key";
+
 /** An error of the table in OData's form (OData JSON Format 4.01, 21.1). */
 export function odataError({ item, request }: Exchange, error: HttpError): Reply {
   const { code, retryAfter, detail, parameter } = error;
@@ -17,7 +21,7 @@ export function odataError({ item, request }: Exchange, error: HttpError): Reply
   const challenge = isOfKey ? BASIC : status === 401 ? 'Bearer error="invalid_token"' : null;
   const body = {
     code,
-    message: optionsIn(detail),
+    message: code === "missingKey" ? MISSING_KEY : optionsIn(detail),
     ...(parameter !== null && { target: OPTIONS[parameter] ?? parameter }),
   };
   return {
@@ -40,11 +44,8 @@ function optionsIn(detail: string): string {
   return detail.replace(/'(filter|cursor|offset|limit)'/g, (_, name: string) => `'${OPTIONS[name] ?? name}'`);
 }
 
-/** `OData-Version`, which pages of other origins may read. */
+/** `OData-Version` of a response. */
 export function versionHeaders(request: Exchange["request"]): Readonly<Record<string, string>> {
   const version = versionOf(request);
-  return {
-    "OData-Version": isHttpError(version) ? "4.01" : version,
-    "Access-Control-Expose-Headers": "OData-Version",
-  };
+  return { "OData-Version": isHttpError(version) ? "4.01" : version };
 }

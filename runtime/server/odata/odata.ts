@@ -13,7 +13,8 @@ import { serveBatch } from "./batch.js";
 import { connectionFile, CONNECTIONS } from "./connections.js";
 import { metadataDocument, type OdataSource, serviceDocument } from "./documents.js";
 import { odataError } from "./errors.js";
-import { ROOT, serveSet, type SetPath } from "./rows.js";
+import { serveSet, type SetPath } from "./rows.js";
+import { ROOT } from "./set-request.js";
 import { type OdataSet, setsOf } from "./sets.js";
 
 interface OdataParts {
@@ -75,12 +76,10 @@ export class Odata {
   }
 
   #setAt(rest: string): DataPath | null {
-    const [, name = "", inside, count] = /^([^(/]+)(?:\((.*)\))?(\/\$count)?$/s.exec(rest) ?? [];
+    const [, name = "", inside, tail = ""] = /^([^(/]+)(?:\((.*)\))?((?:\/[^/()]+){0,2})$/s.exec(rest) ?? [];
     const set = name.startsWith("/") ? undefined : this.#byName().get(name);
-    const key = inside?.trim() ?? "";
-    if (set === undefined || (key !== "" && count !== undefined)) return null;
-    const asked: SetPath =
-      key === "" ? { kind: count === undefined ? "rows" : "count" } : { kind: "row", key };
+    const asked = set === undefined ? null : askedBy(inside?.trim() ?? "", tail.split("/").slice(1));
+    if (set === undefined || asked === null) return null;
     const { path, tier } = set.endpoint.spec;
     const item = itemOf("GET", path, { ...OF_CALLER, tier }, (exchange) => serveSet(exchange, set, asked));
     return { ...item, endpoint: set.endpoint.spec };
@@ -99,6 +98,14 @@ export class Odata {
     }
     return this.#sets;
   }
+}
+
+/** What stands behind the name of a set: `key` in parentheses, and the segments of the path behind that. */
+function askedBy(key: string, [first, second]: readonly string[]): SetPath | null {
+  if (key === "")
+    return first === undefined ? { kind: "rows" } : first === "$count" && !second ? { kind: "count" } : null;
+  const isProperty = first?.startsWith("$") !== true && (second === undefined || second === "$value");
+  return isProperty ? { kind: "row", key, property: first ?? null, isRaw: second !== undefined } : null;
 }
 
 function itemOf(

@@ -41,6 +41,8 @@ export interface Asked {
   readonly conditions?: readonly Condition[];
   /** Rows instead of those that the options ask for. */
   readonly limit?: number;
+  /** The one property that a path asks for. */
+  readonly property?: OdataProperty;
 }
 
 /** Checks the options and makes the query of them, as the endpoint's own parameters would (`resolve`). */
@@ -51,7 +53,7 @@ export async function resolveOdata(
   asked: Asked,
 ): Promise<Result<OdataQuery>> {
   const { endpoint } = set;
-  const { options, representation } = asked;
+  const { options } = asked;
   const own = ownRows(endpoint.spec, caller.org);
   if (isHttpError(own)) return own;
   const conditions = await conditionsOf(set, asked);
@@ -60,7 +62,7 @@ export async function resolveOdata(
   if (isHttpError(page)) return page;
   const sort = sortOf(set, options);
   if (isHttpError(sort)) return sort;
-  const chosen = readSelect(set, options, representation.isExact);
+  const chosen = chosenBy(set, asked);
   if (isHttpError(chosen)) return chosen;
   const { columns, selected } = chosen;
   const selection = { columns, conditions, sort, page };
@@ -159,6 +161,13 @@ function readOrder(set: OdataSet, text: string | undefined): Result<readonly Sor
 interface Chosen {
   readonly columns: Projection;
   readonly selected: readonly string[] | null;
+}
+
+/** The columns that a path names, else those of the options. */
+function chosenBy(set: OdataSet, { options, representation: { isExact }, property }: Asked): Result<Chosen> {
+  if (property === undefined) return readSelect(set, options, isExact);
+  const columns = chooseColumns(isExact ? set.exactRows : set.rows, [property.column.name]);
+  return columns === null ? httpError("notFound") : { columns, selected: [property.name] };
 }
 
 /** The columns of `$select`. Where the endpoint gives no choice a row has all of them, as OData allows. */

@@ -35,6 +35,13 @@ export function representationOf(
   };
 }
 
+/** The form of a text, such as `/$count`: no JSON is negotiated. */
+export function plainRepresentation(request: IncomingMessage): Result<Representation> {
+  const version = versionOf(request);
+  if (isHttpError(version)) return version;
+  return { version, metadata: "none", isExact: false, maxPageSize: null };
+}
+
 /** Of CSDL: `$metadata` is XML where a client does not ask for JSON. */
 export function prefersJson(request: IncomingMessage, format: string | undefined): Result<boolean> {
   const accepted = (format === undefined ? null : mediaTypes(format)) ?? acceptedTypes(request);

@@ -1,49 +1,42 @@
-import { httpError, type HttpError, isHttpError, type Result } from "../../core/model/errors.js";
+import { httpError, type HttpError, isHttpError } from "../../core/model/errors.js";
 import { queryOf } from "../../core/http/route.js";
+import type { Reply } from "../../core/http/send.js";
 import { BufferedResult } from "../../core/response/buffered-result.js";
-import { answerOdata, type OdataBody, type OdataExchange, textOf, wrapped } from "./answer.js";
-import { readKey } from "./filter.js";
+import { answerOdata, type OdataExchange, textOf, wrapped } from "./answer.js";
 import { type OdataOptions, readFlag, readOptions, type SystemOption } from "./options.js";
-import { type Asked, isOwnParameter, type OdataQuery, resolveOdata } from "./query.js";
+import { isOwnParameter, type OdataQuery } from "./query.js";
 import { readApply, resolveGrouped } from "./apply.js";
 import { run } from "../../core/handler/run.js";
-import { type Representation, representationOf } from "./representation.js";
+import { plainRepresentation, type Representation, representationOf } from "./representation.js";
 import { requestAddress } from "../../core/http/request-address.js";
+import { type RowPath, serveRow } from "./row.js";
+import { contextOf, formOf, otherOption, resolvedFor, ROOT, type SetRequest } from "./set-request.js";
 import type { OdataSet } from "./sets.js";
 
 /** What a path asks of a set: its rows, how many there are, or the row of a key. */
-export type SetPath = { readonly kind: "rows" | "count" } | { readonly kind: "row"; readonly key: string };
+export type SetPath = { readonly kind: "rows" | "count" } | RowPath;
 
 /** Serves a set. Null where the response is sent, or the client has disconnected. */
 export async function serveSet(
   exchange: OdataExchange,
   set: OdataSet,
   path: SetPath,
-): Promise<HttpError | null> {
+): Promise<Reply | HttpError | null> {
   const { request } = exchange;
   const options = readOptions(queryOf(request).toString(), (name) => isOwnParameter(set, name));
   if (isHttpError(options)) return options;
   if (path.kind === "count") return serveCount(exchange, set, options);
-  const representation = representationOf(request, options.system.format);
+  // A text is sent whatever JSON a client reads.
+  const isText = path.kind === "row" && path.isRaw;
+  const representation = isText
+    ? plainRepresentation(request)
+    : representationOf(request, options.system.format);
   if (isHttpError(representation)) return representation;
   const asked = { exchange, set, options, representation };
-  return path.kind === "row" ? serveRow(asked, path.key) : serveRows(asked);
+  return path.kind === "row" ? serveRow(asked, path) : serveRows(asked);
 }
 
-interface SetRequest {
-  readonly exchange: OdataExchange;
-  readonly set: OdataSet;
-  readonly options: OdataOptions;
-  readonly representation: Representation;
-}
-
-const resolvedFor = (
-  { exchange: { gateway, context }, set, options, representation }: SetRequest,
-  more: Pick<Asked, "conditions" | "limit"> = {},
-): Promise<Result<OdataQuery>> =>
-  resolveOdata(gateway, set, context.caller, { options, representation, ...more });
-
-async function serveRows(asked: SetRequest): Promise<HttpError | null> {
+async function serveRows(asked: SetRequest): Promise<Reply | HttpError | null> {
   const { exchange, set, options, representation } = asked;
   if (options.system.apply !== undefined) return serveGroups(asked, options.system.apply);
   const wantsTotal = readFlag("count", options);
@@ -66,7 +59,7 @@ async function serveRows(asked: SetRequest): Promise<HttpError | null> {
 const OF_GROUPS: readonly SystemOption[] = ["apply", "orderby", "top", "skip", "skiptoken", "format"];
 
 /** Groups with their measures; of `concat` those of its second part behind them, all on one page. */
-async function serveGroups(asked: SetRequest, text: string): Promise<HttpError | null> {
+async function serveGroups(asked: SetRequest, text: string): Promise<Reply | HttpError | null> {
   const { exchange, set, options } = asked;
   const { gateway, context } = exchange;
   const refused = otherOption(options, OF_GROUPS, "no other option beside $apply");
@@ -102,45 +95,19 @@ const MORE = "the first part has more groups than a page: ask for both by themse
 const longText = (total: number, { isExact }: Representation): string =>
   isExact ? `"${String(total)}"` : String(total);
 
-/** Options of a single row, and of a number of rows. */
-const OF_ROW: readonly SystemOption[] = ["select", "format"];
+/** Options of a number of rows. */
 const OF_COUNT: readonly SystemOption[] = ["filter", "format"];
-
-async function serveRow(asked: SetRequest, key: string): Promise<HttpError | null> {
-  const { exchange, set, options } = asked;
-  const refused = otherOption(options, OF_ROW);
-  if (refused) return refused;
-  const conditions = set.keys === null ? httpError("notFound") : await readKey(set, set.keys, key);
-  if (isHttpError(conditions)) return conditions;
-  return answerOdata(exchange, set, resolvedFor(asked, { conditions, limit: 1 }), false, (query) => ({
-    ...formOf(asked, query),
-    bodyOf: async ({ result }) => {
-      const row = ((await textOf(result)) ?? "").trim().replace(/^\[\s*|\s*\]$/g, "");
-      if (row === "") return httpError("notFound");
-      const context = contextOf(asked, query, "/$entity");
-      return new BufferedResult(
-        Buffer.from(`{${context}${row.slice(1)}`),
-        1,
-        result.kind === "buffered" ? result.databaseMs : 0,
-      );
-    },
-  }));
-}
 
 /** `/$count`: the number as a text. */
 async function serveCount(
   exchange: OdataExchange,
   set: OdataSet,
   options: OdataOptions,
-): Promise<HttpError | null> {
+): Promise<Reply | HttpError | null> {
   const refused = otherOption(options, OF_COUNT);
   if (refused) return refused;
-  const representation: Representation = {
-    version: "4.01",
-    metadata: "none",
-    isExact: false,
-    maxPageSize: null,
-  };
+  const representation = plainRepresentation(exchange.request);
+  if (isHttpError(representation)) return representation;
   return answerOdata(
     exchange,
     set,
@@ -154,47 +121,6 @@ async function serveCount(
     }),
   );
 }
-
-function otherOption(
-  { system }: OdataOptions,
-  taken: readonly SystemOption[],
-  type = "rows of a set, of which this address has none",
-): HttpError | null {
-  const other = (Object.keys(system) as readonly SystemOption[]).find((name) => !taken.includes(name));
-  return other === undefined ? null : httpError("valueNotOfType", { name: `$${other}`, type });
-}
-
-function formOf(
-  { exchange, representation }: SetRequest,
-  { selected }: OdataQuery,
-): Omit<OdataBody, "bodyOf"> {
-  const { request, gateway } = exchange;
-  const { metadata, isExact, maxPageSize } = representation;
-  const address = requestAddress(gateway, request);
-  return {
-    form: JSON.stringify([representation, address, request.url, selected]),
-    contentType: `application/json;odata.metadata=${metadata};odata.streaming=true;IEEE754Compatible=${String(isExact)};charset=utf-8`,
-    headers: maxPageSize === null ? {} : { "Preference-Applied": `odata.maxpagesize=${String(maxPageSize)}` },
-  };
-}
-
-/** The member `@odata.context` with the comma behind it; empty where no metadata is wanted. */
-function contextOf(
-  { exchange, set, representation }: SetRequest,
-  { selected }: Pick<OdataQuery, "selected">,
-  suffix = "",
-): string {
-  if (representation.metadata === "none") return "";
-  const { gateway, request } = exchange;
-  const rows = set.keys === null ? `Collection(${ROWS}.${set.name})` : set.name;
-  const chosen = selected === null ? "" : `(${selected.join(",")})`;
-  const context = `${requestAddress(gateway, request)}${ROOT}/$metadata#${rows}${chosen}${suffix}`;
-  return `"@odata.context":${JSON.stringify(context)},`;
-}
-
-/** The path of the service, and the namespace of the types of its rows. */
-export const ROOT = "/odata";
-export const ROWS = "Rows";
 
 /** Options that a link to the next page says anew, by their names in any spelling. */
 const OF_PAGE = /^\$?(?:top|skip|skiptoken|count)$/i;

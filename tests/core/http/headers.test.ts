@@ -52,7 +52,7 @@ describe("a browser's page from anywhere", () => {
     expect(headers["access-control-allow-origin"]).toBe("*");
     expect(headers["access-control-allow-credentials"]).toBeUndefined();
     expect(headers["access-control-expose-headers"]).toBe(
-      "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, ETag, X-Data-As-Of, X-Data-Freshness, X-Data-Quality, Deprecation, Sunset, Link, Traceparent, Server-Timing, X-Total-Count, Preference-Applied, Accept-Query",
+      "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, ETag, X-Data-As-Of, X-Data-Freshness, X-Data-Quality, Deprecation, Sunset, Link, Traceparent, Server-Timing, X-Total-Count, Preference-Applied, Accept-Query, OData-Version",
     );
   });
 

@@ -1,6 +1,7 @@
+import { get, type IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
-import { KEYS } from "../../support/service.js";
-import { ask, idsIn, url } from "./orders-by-odata.js";
+import { KEYS, serveManifest } from "../../support/service.js";
+import { ask, idsIn, MANIFEST, url } from "./orders-by-odata.js";
 import { sendRequest } from "../../support/http-client.js";
 
 const codeOf = (text: string): unknown => (JSON.parse(text) as { error: { code: unknown } }).error.code;
@@ -49,6 +50,18 @@ describe("what is not offered", () => {
     ["shop__orders(1)/$count", 404],
     ["shop__orders/$value", 404],
     ["shop__orders/1", 404],
+    ["shop__orders/id", 404],
+    ["shop__orders(1)/nope", 404],
+    ["shop__orders(1)/odd-name", 404],
+    ["shop__orders(1)/$value", 404],
+    ["shop__orders(1)/id/nope", 404],
+    ["shop__orders(1)/id/$value/$value", 404],
+    ["shop__orders(1)/tags/$value", 501],
+    ["shop__orders(99)/id", 404],
+    ["shop__orders(1 or id eq 2)/id", 400],
+    ["shop__orders(1)/id?$select=id", 400],
+    ["shop__orders(1)/id/$value?$format=json", 400],
+    ["shop__orders_daily(1)/id", 404],
     ["shop__orders(1)?$top=1", 400],
     ["shop__orders_daily?$filter=id eq 1", 501],
     ["shop__orders_daily(1)", 404],
@@ -115,6 +128,9 @@ describe("access", () => {
       expect(reply.headers["www-authenticate"]).toMatch(/^Basic realm=/);
       expect(reply.headers["access-control-allow-credentials"]).toBeUndefined();
     }
+    const { text } = await ask("/shop__paid", {});
+    expect(codeOf(text)).toBe("missingKey");
+    expect(text).toMatch(/password of Basic authentication.*X-API-Key/);
     const native = await sendRequest(url, "/v1/shop/paid");
     expect([native.status, native.headers["www-authenticate"]]).toEqual([403, undefined]);
     const other = await sendRequest(url, "/v1/shop/paid", basic(KEYS.tier3));
@@ -129,7 +145,12 @@ describe("access", () => {
     const mine = await ask("/shop__mine?$filter=id gt 0 or id lt 0", basic(KEYS.tier3));
     expect(idsIn(JSON.parse(mine.text) as Record<string, unknown>)).toEqual([1, 4]);
     expect((await ask("/shop__mine/$count", basic(KEYS.tier3))).text).toBe("2");
-    expect((await ask("/shop__mine(2)", basic(KEYS.tier3))).status).toBe(404);
+    for (const path of ["", "/status", "/status/$value"]) {
+      expect((await ask(`/shop__mine(1)${path}`, basic(KEYS.tier3))).status).toBe(200);
+      expect((await ask(`/shop__mine(2)${path}`, basic(KEYS.tier3))).status).toBe(404);
+      expect((await ask(`/shop__paid(1)${path}`, basic(KEYS.tier1))).status).toBe(403);
+      expect((await ask(`/shop__paid(1)${path}`, basic("sk_live_listed"))).status).toBe(403);
+    }
   });
 
   it("a request counts against the window of its key", async () => {
@@ -137,6 +158,44 @@ describe("access", () => {
       Number((await ask("/shop__orders?$top=1", basic(KEYS.tier1))).headers["x-ratelimit-remaining"]);
     const before = await left();
     expect(await left()).toBe(before - 1);
+  });
+});
+
+describe("headers", () => {
+  it.each(["/", "/$metadata", "/shop__orders?$top=1", "/shop__orders?$top=x", "/nope"])(
+    "of %s that pages of other origins may read are one line",
+    async (path) => {
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        get(`${url}/odata${path}`, resolve).on("error", reject);
+      });
+      response.resume();
+      const { rawHeaders } = response;
+      const lines = rawHeaders.filter(
+        (_, i) => rawHeaders[i - 1]?.toLowerCase() === "access-control-expose-headers",
+      );
+      expect(lines).toEqual([expect.stringMatching(/\bETag\b.*\bOData-Version\b/)]);
+    },
+  );
+});
+
+describe("with CATALOGUE=allowed", () => {
+  it("documents and errors name nothing that the caller may not call", async () => {
+    const hidden = await serveManifest(MANIFEST, { CATALOGUE: "allowed" });
+    for (const path of ["/", "/$metadata", "/$metadata?$format=json"]) {
+      expect((await sendRequest(hidden, `/odata${path}`)).status).toBe(401);
+      const low = await sendRequest(hidden, `/odata${path}`, { key: KEYS.tier1 });
+      expect([low.status, low.text.includes("shop__orders"), low.text.includes("paid")]).toEqual([
+        200,
+        true,
+        false,
+      ]);
+      const high = await sendRequest(hidden, `/odata${path}`, { key: KEYS.tier3 });
+      expect(high.text).toContain("shop__paid");
+    }
+    for (const path of ["shop__paid", "shop__paid(1)", "shop__paid/$count", "shop__nope"]) {
+      const { status, text } = await sendRequest(hidden, `/odata/${path}`, { key: KEYS.tier1 });
+      expect([path, status, codeOf(text)]).toEqual([path, 404, "notFound"]);
+    }
   });
 });
 

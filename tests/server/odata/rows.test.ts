@@ -88,6 +88,43 @@ describe("rows of a set", () => {
       expect([key, (await ask(`/shop__orders(${key})`)).status]).toEqual([key, 400]);
   });
 
+  it("have properties at paths of their own, and their values as texts", async () => {
+    expect(await read("/shop__orders(4)/status")).toEqual({
+      "@odata.context": `${url}/odata/$metadata#shop__orders(4)/status`,
+      value: "paid",
+    });
+    expect(await read("/shop__orders(id=1)/tags")).toMatchObject({ value: ["a", "b"] });
+    const amount = await ask("/shop__orders(3)/amount");
+    expect(amount.text).toMatch(/"value":12345678901234567890\.123456789012345678\}$/);
+    const exact = await ask("/shop__orders(1)/big", { key: KEYS.tier3, headers: EXACT });
+    expect(exact.text).toContain('"value":"9007199254740993"');
+    const bare = await ask("/shop__orders(1)/id?$format=application/json;odata.metadata=none");
+    expect(bare.text).toBe('{"value":1}');
+    const texts = ["(2)/odd_x002D_name", "(1)/big", "(2)/active", "(1)/day", "(3)/amount"].map(
+      async (path) => (await ask(`/shop__orders${path}/$value`)).text,
+    );
+    expect(await Promise.all(texts)).toEqual([
+      ...["it's", "9007199254740993", "false", "2024-02-29"],
+      "12345678901234567890.123456789012345678",
+    ]);
+    const accept = { key: KEYS.tier3, headers: { accept: "text/plain" } };
+    const text = await ask("/shop__orders(1)/status/$value", accept);
+    expect([text.status, text.headers["content-type"], text.text]).toEqual([
+      ...[200, "text/plain;charset=utf-8", "paid"],
+    ]);
+    const tag = text.headers.etag ?? "";
+    const again = { key: KEYS.tier3, headers: { "if-none-match": tag } };
+    expect((await ask("/shop__orders(1)/status/$value", again)).status).toBe(304);
+    expect((await ask("/shop__orders(1)/status", again)).status).toBe(200);
+  });
+
+  it("have no content where a property is null", async () => {
+    for (const path of ["/shop__orders(3)/status", "/shop__orders(3)/status/$value"]) {
+      const { status, text, headers } = await ask(path);
+      expect([path, status, text, headers["odata-version"]]).toEqual([path, 204, "", "4.01"]);
+    }
+  });
+
   it("come without metadata where a client asks for none", async () => {
     const { text, headers } = await ask(
       "/shop__orders?$format=application/json;odata.metadata=none&$top=1&$select=id",

@@ -1,0 +1,81 @@
+import { httpError, type HttpError, isHttpError, type Result } from "../../core/model/errors.js";
+import type { Reply } from "../../core/http/send.js";
+import { requestAddress } from "../../core/http/request-address.js";
+import { BufferedResult } from "../../core/response/buffered-result.js";
+import type { QueryResult } from "../../core/response/answer.js";
+import { answerOdata, textOf } from "./answer.js";
+import { versionHeaders } from "./errors.js";
+import { readKey } from "./filter.js";
+import type { SystemOption } from "./options.js";
+import { contextOf, formOf, otherOption, resolvedFor, ROOT, type SetRequest } from "./set-request.js";
+import type { OdataProperty } from "./sets.js";
+
+/** What a path asks of the row of a key: all of it, a property, or the value of one as a text (`/$value`). */
+export interface RowPath {
+  readonly kind: "row";
+  /** The text in the parentheses. */
+  readonly key: string;
+  readonly property: string | null;
+  readonly isRaw: boolean;
+}
+
+/** Options of a row; a property has the format alone. */
+const OF_ROW: readonly SystemOption[] = ["select", "format"];
+const OF_PROPERTY: readonly SystemOption[] = ["format"];
+
+/** Serves a row by its key, or a property of it. Null where the response is sent, or the client has disconnected. */
+export async function serveRow(asked: SetRequest, path: RowPath): Promise<Reply | HttpError | null> {
+  const { exchange, set, options } = asked;
+  const refused = otherOption(options, path.isRaw ? [] : path.property === null ? OF_ROW : OF_PROPERTY);
+  if (refused) return refused;
+  const property = set.properties.find(({ name }) => name === path.property);
+  if (path.property !== null && property === undefined) return httpError("notFound");
+  const conditions = set.keys === null ? httpError("notFound") : await readKey(set, set.keys, path.key);
+  if (isHttpError(conditions)) return conditions;
+  const resolving = resolvedFor(asked, { conditions, limit: 1, ...(property && { property }) });
+  return answerOdata(exchange, set, resolving, false, (query) => ({
+    ...formOf(asked, query),
+    ...(path.isRaw && { contentType: "text/plain;charset=utf-8" }),
+    bodyOf: async ({ result }) => {
+      const row = ((await textOf(result)) ?? "").trim().replace(/^\[\s*|\s*\]$/g, "");
+      if (row === "") return httpError("notFound");
+      if (property !== undefined) return propertyBody(asked, path, property, { row, result });
+      const context = contextOf(asked, query, "/$entity");
+      return oneRow(`{${context}${row.slice(1)}`, result);
+    },
+  }));
+}
+
+interface FoundRow {
+  /** The JSON of a row with the property alone. */
+  readonly row: string;
+  readonly result: QueryResult;
+}
+
+/** Null is no content (OData 4.01, 11.2.4). */
+function propertyBody(
+  asked: SetRequest,
+  { key, isRaw }: RowPath,
+  { name }: OdataProperty,
+  { row, result }: FoundRow,
+): Result<QueryResult> | Reply {
+  const { exchange, set, representation } = asked;
+  // Names of properties have no colon. The text is kept: a number that is parsed loses digits.
+  const value = row.slice(row.indexOf(":") + 1, row.lastIndexOf("}")).trim();
+  if (value === "null") return { status: 204, body: "", headers: versionHeaders(exchange.request) };
+  if (isRaw) {
+    if (/^[[{]/.test(value)) return httpError("notImplemented", { name: "$value", reason: NO_TEXT });
+    return oneRow(value.startsWith('"') ? (JSON.parse(value) as string) : value, result);
+  }
+  const address = `${requestAddress(exchange.gateway, exchange.request)}${ROOT}/$metadata`;
+  const context = JSON.stringify(`${address}#${set.name}(${encodeURIComponent(key)})/${name}`);
+  return oneRow(
+    `{${representation.metadata === "none" ? "" : `"@odata.context":${context},`}"value":${value}}`,
+    result,
+  );
+}
+
+const NO_TEXT = "lists and objects have no text: ask for the property itself";
+
+const oneRow = (text: string, result: QueryResult): BufferedResult =>
+  new BufferedResult(Buffer.from(text), 1, result.kind === "buffered" ? result.databaseMs : 0);
