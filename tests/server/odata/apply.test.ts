@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { sendRequest } from "../../support/http-client.js";
 import { KEYS } from "../../support/service.js";
-import { read, url } from "./orders-by-odata.js";
+import { read, serveOrders, url } from "./orders-by-odata.js";
+
+await serveOrders();
 
 const apply = (text: string, more = "", headers: Record<string, string> = {}) =>
   read(`/shop__sums?$apply=${text}${more}`, headers);

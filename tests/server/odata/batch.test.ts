@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { KEYS } from "../../support/service.js";
-import { ask, url } from "./orders-by-odata.js";
+import { ask, serveOrders, url } from "./orders-by-odata.js";
+
+await serveOrders();
 
 interface Part {
   readonly id: string;

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
-import { ask, url } from "./orders-by-odata.js";
+import { ask, serveOrders, url } from "./orders-by-odata.js";
+
+await serveOrders();
 
 const fileOf = (ending: string, path: string) =>
   ask(`/connection.${ending}?path=${encodeURIComponent(path)}`.replaceAll("%2F", "/"), {});

@@ -33,14 +33,6 @@ const values = (a: string, e: string): string => ROWS.join(", ").replaceAll("@a"
 const definition = Object.entries(TYPES)
   .map(([name, type]) => `"${name}" ${type}`)
   .join(", ");
-const schema = await ownTables({
-  postgres: `SET timezone = 'UTC'; CREATE TABLE @.orders (${definition}); INSERT INTO @.orders VALUES ${values("ARRAY['a','b']", "ARRAY[]::text[]")}`,
-  clickhouse: [
-    `CREATE TABLE @.orders (${definition}) ORDER BY id`,
-    `INSERT INTO @.orders VALUES ${values("['a','b']", "[]")}`,
-  ],
-});
-
 const FILTERS = Object.keys(TYPES).filter((name) => name !== "tags");
 const BY_ID = [{ column: "id", direction: "ASC" }];
 const API = {
@@ -50,53 +42,72 @@ const API = {
   sortable_fields: ["day", "amount", "id"],
 };
 const ALL = { cursor: true, filter: true, fields: true, filters: FILTERS };
-const model = (name: string, api: object, routewright: object, more: object = {}) => ({
-  name,
-  schema,
-  alias: "orders",
-  columns: TYPES,
-  key: "id",
-  api: { ...API, ...api },
-  routewright,
-  ...more,
-});
+const tables = (): Promise<string> =>
+  ownTables({
+    postgres: `SET timezone = 'UTC'; CREATE TABLE @.orders (${definition}); INSERT INTO @.orders VALUES ${values("ARRAY['a','b']", "ARRAY[]::text[]")}`,
+    clickhouse: [
+      `CREATE TABLE @.orders (${definition}) ORDER BY id`,
+      `INSERT INTO @.orders VALUES ${values("['a','b']", "[]")}`,
+    ],
+  });
+
+const modelIn =
+  (schema: string) =>
+  (name: string, api: object, routewright: object, more: object = {}) => ({
+    name,
+    schema,
+    alias: "orders",
+    columns: TYPES,
+    key: "id",
+    api: { ...API, ...api },
+    routewright,
+    ...more,
+  });
 const STATUS = { name: "status_is", column: "status", operator: "=", type: "string" };
 
 /** Every form of an endpoint as OData has it. */
-export const MANIFEST = manifestOf([
-  model("orders", { parameters: [STATUS] }, ALL),
-  model("orders/daily", {}, ALL, { tags: ["production", "shop", "api:orders", "granularity:daily"] }),
-  model("orders_daily", {}, {}),
-  model("whole", { pagination: undefined, sortable_fields: undefined }, {}),
-  model(
-    "sums",
-    { sortable_fields: undefined },
-    {
-      ...{ filters: ["status", "active", "id"], filter: true },
-      aggregate: {
-        group_by: ["status", "active"],
-        measures: { total: { agg: "sum", column: "big" }, n: { agg: "count" } },
+const manifestIn = (model: ReturnType<typeof modelIn>): unknown =>
+  manifestOf([
+    model("orders", { parameters: [STATUS] }, ALL),
+    model("orders/daily", {}, ALL, { tags: ["production", "shop", "api:orders", "granularity:daily"] }),
+    model("orders_daily", {}, {}),
+    model("whole", { pagination: undefined, sortable_fields: undefined }, {}),
+    model(
+      "sums",
+      { sortable_fields: undefined },
+      {
+        ...{ filters: ["status", "active", "id"], filter: true },
+        aggregate: {
+          group_by: ["status", "active"],
+          measures: { total: { agg: "sum", column: "big" }, n: { agg: "count" } },
+        },
       },
-    },
-  ),
-  model("needy", { allow_unfiltered: false, parameters: [STATUS] }, ALL),
-  model("paid", {}, ALL, { tags: ["production", "shop", "api:paid", "tier2"] }),
-  model(
-    "mine",
-    {},
-    { ...ALL, rows: { column: "status", equals: "org" } },
-    { tags: ["production", "shop", "api:mine", "tier1"] },
-  ),
-]);
-
-export const url = await serveManifest(MANIFEST, {
-  API_KEYS: JSON.stringify({
-    ...Object.fromEntries(
-      Object.entries(KEYS).map(([tier, key]) => [key, { tier, user: tier, org: "paid" }]),
     ),
-    sk_live_listed: { tier: "tier3", user: "listed", org: "paid", allowed: ["/v1/shop/orders"] },
-  }),
-});
+    model("needy", { allow_unfiltered: false, parameters: [STATUS] }, ALL),
+    model("paid", {}, ALL, { tags: ["production", "shop", "api:paid", "tier2"] }),
+    model(
+      "mine",
+      {},
+      { ...ALL, rows: { column: "status", equals: "org" } },
+      { tags: ["production", "shop", "api:mine", "tier1"] },
+    ),
+  ]);
+
+/** The manifest that is served, and where: of the test file that runs. */
+export let [MANIFEST, url]: [unknown, string] = [null, ""];
+
+/** Serves them until the test file ends: each file calls it at its begin. Modules are loaded once for several files. */
+export async function serveOrders(): Promise<void> {
+  MANIFEST = manifestIn(modelIn(await tables()));
+  url = await serveManifest(MANIFEST, {
+    API_KEYS: JSON.stringify({
+      ...Object.fromEntries(
+        Object.entries(KEYS).map(([tier, key]) => [key, { tier, user: tier, org: "paid" }]),
+      ),
+      sk_live_listed: { tier: "tier3", user: "listed", org: "paid", allowed: ["/v1/shop/orders"] },
+    }),
+  });
+}
 
 /** Asks below `/odata`, with the key of tier3 unless `question` says otherwise. */
 export function ask(path: string, question: RequestOptions = { key: KEYS.tier3 }): Promise<Reply> {

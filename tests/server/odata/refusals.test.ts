@@ -1,8 +1,10 @@
 import { get, type IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
 import { KEYS, serveManifest } from "../../support/service.js";
-import { ask, idsIn, MANIFEST, url } from "./orders-by-odata.js";
+import { ask, idsIn, MANIFEST, serveOrders, url } from "./orders-by-odata.js";
 import { sendRequest } from "../../support/http-client.js";
+
+await serveOrders();
 
 const codeOf = (text: string): unknown => (JSON.parse(text) as { error: { code: unknown } }).error.code;
 

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { sendRequest } from "../../support/http-client.js";
 import { KEYS } from "../../support/service.js";
-import { ask, idsIn, read, url } from "./orders-by-odata.js";
+import { ask, idsIn, read, serveOrders, url } from "./orders-by-odata.js";
+
+await serveOrders();
 
 const EXACT = { accept: "application/json;odata.metadata=minimal;IEEE754Compatible=true" };
 
