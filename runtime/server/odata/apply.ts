@@ -112,8 +112,10 @@ export async function resolveGrouped(
   if (isHttpError(top)) return top;
   const size = pageSizeOf(set, representation);
   const limit = pagination === null ? "" : String(Math.max(1, Math.min(top ?? Infinity, size)));
-  const { orderby = "", skip, skiptoken } = options.system;
-  const [by = "", direction = "asc"] = orderby.trim().split(/\s+/);
+  const { skip, skiptoken } = options.system;
+  const order = readGroupOrder(options);
+  if (isHttpError(order)) return order;
+  const [by, direction] = order;
   const named: Readonly<Record<string, string | undefined>> = {
     ...{ group_by: groups.join(","), [aggregate.of]: measures.join(",") },
     ...{ [FILTER]: filters.map((each) => `(${each})`).join(" and "), sort_by: by },
@@ -127,7 +129,18 @@ export async function resolveGrouped(
   const query = await resolve(gateway, endpoint, caller, { fields, source: "query", format });
   if (isHttpError(query)) return query;
   const { page } = query.selection;
-  const plain = page && { ...page, envelope: false };
+  const first = top === null ? null : { limit: Math.max(1, top), offset: 0, lookAhead: true };
+  const plain = page === null ? first : { ...page, envelope: false };
   const selection = { ...query.selection, page: plain };
   return { query: { ...query, selection }, top, selected: [...groups, ...measures] };
+}
+
+/** The one group or measure of `$orderby`, and its direction; empty without it. */
+function readGroupOrder({ system: { orderby = "" } }: OdataOptions): Result<readonly [string, string]> {
+  const [by = "", direction = "asc", ...more] = orderby.trim().split(/\s+/);
+  if (orderby.includes(","))
+    return httpError("notImplemented", { name: "$orderby", reason: "groups are sorted by one of them" });
+  const isOrder = more.length === 0 && /^(?:asc|desc)$/i.test(direction);
+  const type = "the name of a group or measure, with asc or desc";
+  return isOrder ? [by, direction] : httpError("valueNotOfType", { name: "$orderby", type });
 }

@@ -139,7 +139,8 @@ async function answerPart(
   const refusal = outcome !== null && isHttpError(outcome) ? outcome : null;
   const reply = refusal === null ? ((outcome as Reply | null) ?? body) : odataError(exchange, refusal);
   record(exchange, refusal, reply);
-  return reply === null ? null : partOf(id, reply);
+  if (reply === null) return null;
+  return partOf(id, reply.body.length > left ? tooLong(exchange) : reply);
 }
 
 /** A response with rows in memory. */
@@ -153,7 +154,10 @@ async function replyOf(
   if (result === null || (etag !== null && matchesTag(etag, request.headers["if-none-match"])))
     return { status: 304, body: "", headers };
   const body = await textOf(result, maxBytes);
-  if (body !== null) return { status: 200, body, headers };
+  return body === null ? tooLong(exchange) : { status: 200, body, headers };
+}
+
+function tooLong(exchange: Exchange): Reply {
   const reason = "the responses of the batch are longer than 8 MiB: send this request by itself";
   return odataError(exchange, httpError("notImplemented", { name: "$batch", reason }));
 }

@@ -48,7 +48,8 @@ export function readOptions(query: string, isOwn: (name: string) => boolean): Re
       return httpError("notImplemented", { name: `$${option}`, reason: "this service has no such option" });
     const offered = OFFERED.find((each) => each === option);
     if (offered === undefined) return httpError("valueNotOfType", { name: shown(name), type: KNOWN });
-    if (texts.length > 1) return httpError("notSingle", { name: `$${offered}` });
+    if (texts.length > 1 || system[offered] !== undefined)
+      return httpError("notSingle", { name: `$${offered}` });
     system[offered] = (texts[0] ?? "").trim();
   }
   return { system, aliases, custom };

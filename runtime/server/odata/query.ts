@@ -1,4 +1,4 @@
-import { httpError, isHttpError, type Result } from "../../core/model/errors.js";
+import { type HttpError, httpError, isHttpError, type Result } from "../../core/model/errors.js";
 import { MAX_OFFSET } from "../../core/model/limits.js";
 import type { Projection } from "../../core/model/projection.js";
 import {
@@ -79,8 +79,8 @@ export async function resolveOdata(
 async function conditionsOf(set: OdataSet, asked: Asked): Promise<Result<readonly Condition[]>> {
   const { endpoint } = set;
   const { custom } = asked.options;
-  const unknown = [...custom.keys()].filter((name) => !isOwnParameter(set, name));
-  if (unknown.length > 0) return unsupported(unknown, "query");
+  const unknown = unknownOption(set, asked.options);
+  if (unknown !== null) return unknown;
   const fields = new Map([...custom].filter(([name]) => name !== FILTER));
   const own = readConditions(endpoint.filters, fields, { endpoint, filters: [] });
   if (isHttpError(own)) return own;
@@ -88,6 +88,12 @@ async function conditionsOf(set: OdataSet, asked: Asked): Promise<Result<readonl
   if (isHttpError(filtered)) return filtered;
   const all = [...own, ...filtered, ...(asked.conditions ?? [])];
   return missingFilter(endpoint.spec, all) ?? all;
+}
+
+/** What is neither an option of OData nor a parameter of the endpoint that filters. */
+export function unknownOption(set: OdataSet, { custom }: OdataOptions): HttpError | null {
+  const unknown = [...custom.keys()].filter((name) => !isOwnParameter(set, name));
+  return unknown.length === 0 ? null : unsupported(unknown, "query");
 }
 
 /** Whether a name is a parameter of the endpoint that filters. */
@@ -114,9 +120,7 @@ function pageOf(set: OdataSet, asked: Asked): Result<Page> | null {
   const most = pageSizeOf(set, representation);
   // Engines take no page without rows: of `$top=0` one is read and not sent.
   const rows = limit ?? Math.max(1, Math.min(top ?? Infinity, most));
-  return rows === Infinity
-    ? null
-    : { limit: rows, offset: skip ?? 0, lookAhead: pagination !== null || limit === 1 };
+  return rows === Infinity ? null : { limit: rows, offset: skip ?? 0, lookAhead: true };
 }
 
 /** The order that `$orderby` names: one that the endpoint has, or the begin of one. */

@@ -1,10 +1,11 @@
-import { httpError, type HttpError, isHttpError } from "../../core/model/errors.js";
+import { httpError, type HttpError, isHttpError, type Result } from "../../core/model/errors.js";
 import { queryOf } from "../../core/http/route.js";
 import type { Reply } from "../../core/http/send.js";
+import type { QueryResult } from "../../core/response/answer.js";
 import { BufferedResult } from "../../core/response/buffered-result.js";
 import { answerOdata, type OdataExchange, textOf, wrapped } from "./answer.js";
 import { type OdataOptions, readFlag, readOptions, type SystemOption } from "./options.js";
-import { isOwnParameter, type OdataQuery } from "./query.js";
+import { isOwnParameter, type OdataQuery, unknownOption } from "./query.js";
 import { readApply, resolveGrouped } from "./apply.js";
 import { run } from "../../core/handler/run.js";
 import { plainRepresentation, type Representation, representationOf } from "./representation.js";
@@ -55,42 +56,68 @@ async function serveRows(asked: SetRequest): Promise<Reply | HttpError | null> {
   }));
 }
 
-/** Options beside `$apply`, of which the result is paged and sorted. */
+/** Options beside `$apply`, of which the result is paged and sorted; that of `concat` is one page. */
 const OF_GROUPS: readonly SystemOption[] = ["apply", "orderby", "top", "skip", "skiptoken", "format"];
+const OF_CONCAT: readonly SystemOption[] = ["apply", "format"];
 
-/** Groups with their measures; of `concat` those of its second part behind them, all on one page. */
+/** Groups with their measures; of `concat` those of its second part behind them. */
 async function serveGroups(asked: SetRequest, text: string): Promise<Reply | HttpError | null> {
   const { exchange, set, options } = asked;
   const { gateway, context } = exchange;
-  const refused = otherOption(options, OF_GROUPS, "no other option beside $apply");
+  const refused =
+    otherOption(options, OF_GROUPS, "no other option beside $apply") ?? unknownOption(set, options);
   if (refused) return refused;
   const queries = readApply(text);
   if (isHttpError(queries)) return queries;
   const [first, second] = queries.map((each) => resolveGrouped(gateway, set, context.caller, each, asked));
   if (first === undefined) return null;
+  const beside = second === undefined ? null : otherOption(options, OF_CONCAT);
+  if (beside)
+    return httpError("notImplemented", { name: beside.parameter ?? "", reason: "concat is one page" });
   return answerOdata(exchange, set, first, false, (query) => ({
     ...formOf(asked, query),
-    bodyOf: async ({ result, hasMore }) => {
+    bodyOf: ({ result, hasMore }) => {
       const head = `{${contextOf(asked, query)}"value":`;
+      if (second !== undefined) return hasMore ? TOO_MANY : concatenated(asked, head, result, second);
+      if (query.top === 0) return new BufferedResult(Buffer.from(`${head}[]}`), 0, 0);
       const next = nextAddress(asked, query, result.nextCursor);
-      if (second === undefined)
-        return wrapped(result, head, (more) =>
-          more && next !== null ? `,"@odata.nextLink":${JSON.stringify(next)}}` : "}",
-        );
-      if (hasMore) return httpError("notImplemented", { name: "concat", reason: MORE });
-      const total = await second;
-      if (isHttpError(total)) return total;
-      const answer = await run(gateway, set.endpoint.spec, total.query, context);
-      if (isHttpError(answer)) return answer;
-      const other = answer?.result ? await textOf(answer.result) : null;
-      const rows = [await textOf(result), other].map((each) => (each ?? "").trim().replace(/^\[|\]$/g, ""));
-      const all = rows.filter((each) => each.trim() !== "").join(",");
-      return new BufferedResult(Buffer.from(`${head}[${all}]}`), null, 0);
+      return wrapped(result, head, (more) =>
+        more && next !== null ? `,"@odata.nextLink":${JSON.stringify(next)}}` : "}",
+      );
     },
   }));
 }
 
-const MORE = "the first part has more groups than a page: ask for both by themselves";
+/** Of each part of `concat`: both are held in memory. */
+const MAX_PART_BYTES = 8 * 1024 * 1024;
+
+const TOO_MANY = httpError("notImplemented", {
+  name: "concat",
+  reason: "a part has more groups than a page: ask for both by themselves",
+});
+
+/** The groups of both parts on one page. */
+async function concatenated(
+  { exchange: { gateway, context }, set }: SetRequest,
+  head: string,
+  result: QueryResult,
+  resolving: Promise<Result<OdataQuery>>,
+): Promise<Result<QueryResult>> {
+  const second = await resolving;
+  if (isHttpError(second)) return second;
+  const first = await textOf(result, MAX_PART_BYTES);
+  if (first === null) return TOO_MANY;
+  const answer = await run(gateway, set.endpoint.spec, second.query, context);
+  if (isHttpError(answer)) return answer;
+  const other = answer?.result ? await textOf(answer.result, MAX_PART_BYTES) : "[]";
+  if (other === null || answer?.hasMore === true) return TOO_MANY;
+  const rows = [first, other].map((each) => each.trim().slice(1, -1).trim());
+  return new BufferedResult(
+    Buffer.from(`${head}[${rows.filter((each) => each !== "").join(",")}]}`),
+    null,
+    0,
+  );
+}
 
 const longText = (total: number, { isExact }: Representation): string =>
   isExact ? `"${String(total)}"` : String(total);

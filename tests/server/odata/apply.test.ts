@@ -34,6 +34,10 @@ describe("$apply", () => {
     expect(value).toEqual([{ active: false, n: 2 }, { active: true, n: 2 }, { n: 4 }]);
   });
 
+  it("has no groups where none are asked for", async () => {
+    expect((await apply("groupby((active),aggregate(n))", "&$top=0"))["value"]).toEqual([]);
+  });
+
   it("has pages, an order and exact numbers", async () => {
     const first = await apply("groupby((status),aggregate(n))", "&$orderby=n desc&$top=4", {
       prefer: "maxpagesize=2",

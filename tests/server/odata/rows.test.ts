@@ -55,6 +55,11 @@ describe("rows of a set", () => {
     expect(Object.keys((whole["value"] as object[])[0] ?? {})).toHaveLength(11);
   });
 
+  it("are all counted where $top asks for fewer, also without pages", async () => {
+    expect(await read("/shop__whole()?$count=true&$top=1")).toMatchObject({ "@odata.count": 5 });
+    expect(await read("/shop__whole()?$count=true&$top=1")).not.toHaveProperty("@odata.nextLink");
+  });
+
   it("have long numbers as strings where a client asks for IEEE754Compatible, and numbers else", async () => {
     const [exact] = (await read("/shop__orders?$filter=id eq 3&$count=true", EXACT))["value"] as object[];
     expect(exact).toMatchObject({
