@@ -6,6 +6,7 @@ import {
   type Node,
   parseDocument,
   stringify,
+  type ToStringOptions,
   type YAMLMap,
   type YAMLSeq,
 } from "yaml";
@@ -26,18 +27,26 @@ export interface YamlEdit {
  * Only the lines of the edit differ: comments, order, quotes and indentation stay.
  */
 export function edited(text: string, edit: YamlEdit): string | null {
-  const document = parseDocument(text);
+  const document = parsed(text);
   if (document.errors.length > 0 || document.contents === null) return null;
-  const wanted = wantedOf(document.toJS() as Json, edit);
+  const content = document.toJS() as Json;
+  const wanted = wantedOf(content, edit);
   if (wanted === null) return null;
-  if (isDeepStrictEqual(wanted, document.toJS())) return text;
+  if (isDeepStrictEqual(wanted, content)) return text;
   const splice = spliceOf(text, document.contents, edit);
   if (splice === null) return null;
   const lines = text.includes("\r\n") ? splice.text.replaceAll("\n", "\r\n") : splice.text;
   const made = `${text.slice(0, splice.from)}${lines}${text.slice(splice.to)}`;
-  const read = parseDocument(made);
+  const read = parsed(made);
   return read.errors.length === 0 && isDeepStrictEqual(read.toJS(), wanted) ? made : null;
 }
+
+/** With the keys that `<<` merges, as dbt reads them. */
+const parsed = (text: string) => parseDocument(text, { merge: true });
+
+/** dbt reads YAML 1.1, where `yes`, `12:30` and `2026-01-01` without quotes are no texts. */
+const written = (value: unknown, options: ToStringOptions): string =>
+  stringify(value, { ...options, version: "1.1", lineWidth: 0 });
 
 interface Splice {
   readonly from: number;
@@ -49,7 +58,7 @@ type Loose = Record<string, unknown> | unknown[];
 
 /** The content after the edit; null where something else stands in its place. */
 function wantedOf(content: Json, { at, value, how }: YamlEdit): Json | null {
-  const root = structuredClone(content) as unknown;
+  const root = copyOf(content);
   let place: unknown = root;
   for (const [i, step] of at.entries()) {
     const isLast = i === at.length - 1;
@@ -71,6 +80,13 @@ function wantedOf(content: Json, { at, value, how }: YamlEdit): Json | null {
     place = memberOf(place, step);
   }
   return root as Json;
+}
+
+/** A copy in which nothing stands twice: an alias is what its anchor is, and an edit of one is a change of the other. */
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, copyOf(member)]));
 }
 
 function isContainer(place: unknown, step: Step): place is Loose {
@@ -130,8 +146,8 @@ function insertion(text: string, node: Node, step: Step, value: Json): Splice | 
     return isSeq(node) ? appended(text, node, { name: step.name, ...(value as Record<string, Json>) }) : null;
   }
   if (!isMap(node) || node.range == null) return null;
-  if (isFlow(node)) return intoFlow(node, `${stringify(step).trim()}: ${flowText(value)}`);
-  return afterFirst(text, node, stringify({ [step]: value }, { lineWidth: 0 }));
+  if (isFlow(node)) return intoFlow(node, `${written(step, {}).trim()}: ${flowText(value)}`);
+  return afterFirst(text, node, written({ [step]: value }, {}));
 }
 
 /** Behind the line of the map's first member where that is a scalar on one line, such as `- name: orders`; else before it. */
@@ -165,7 +181,7 @@ function appended(text: string, list: YAMLSeq, value: Json): Splice | null {
   const dash = text.lastIndexOf("-", first.range[0]);
   const indent = " ".repeat(dash - (text.lastIndexOf("\n", dash) + 1));
   const end = lineEnd(text, endOf(last));
-  const lines = stringify([value], { lineWidth: 0 }).trimEnd().split("\n");
+  const lines = written([value], {}).trimEnd().split("\n");
   return { from: end, to: end, text: lines.map((line) => `\n${indent}${line}`).join("") };
 }
 
@@ -208,5 +224,5 @@ function isFlow(node: unknown): boolean {
 }
 
 function flowText(value: Json): string {
-  return stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trim();
+  return written(value, { collectionStyle: "flow" }).trim();
 }

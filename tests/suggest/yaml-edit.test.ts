@@ -114,4 +114,28 @@ describe("an edit of YAML", () => {
     expect(edited("models:\n  - name: orders\n  bad: [", TITLE)).toBeNull();
     expect(edited("", TITLE)).toBeNull();
   });
+
+  it.each([
+    ["an anchor of another model", "config: &c\n      meta: {a: 1}\n  - name: other\n    config: *c\n"],
+    ["an alias", "config: *c\n"],
+    ["a merged config", "<<: *c\n"],
+    ["a merged meta", "config:\n      <<: *c\n      tags: [a]\n"],
+  ])("does not change or hide %s", (_, rest) => {
+    const common = "x: &c\n  meta: {owner: ann}\n  config: {tags: [production]}\n";
+    const text = `${rest.includes("&c") ? "" : common}models:\n  - name: orders\n    ${rest}`;
+    expect(edited(text, TITLE)).toBeNull();
+  });
+
+  it("quotes texts that dbt's YAML 1.1 reads as something else", () => {
+    const values = ["yes", "no", "on", "2026-01-01", "12:30", "1_000", "=", "<<", "0x1f", "012", "plain"];
+    const edit: YamlEdit = { ...TEST, value: { accepted_values: { values } } };
+    for (const text of ["models:\n  - name: orders\n", "models: [{ name: orders, columns: [] }]\n"]) {
+      const made = edited(text, edit) ?? "";
+      expect(edited(made, edit)).toBe(made);
+      const { models } = parseDocument(made, { version: "1.1" }).toJS() as { models: readonly Parsed[] };
+      const [test] = models[0]?.["columns"][0].data_tests as Parsed[];
+      expect(test.accepted_values.values).toEqual(values);
+      expect(made).toMatch(/[[ ]plain/);
+    }
+  });
 });
