@@ -1,9 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join, posix, resolve, sep } from "node:path";
-import { parseDocument, stringify } from "yaml";
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join, posix, resolve, sep } from "node:path";
+import { stringify } from "yaml";
 import { type JsonObject, isObject, objectOr, textOr } from "../manifest/json.js";
 import { META, type ModelEdit, type Suggestion, TAGS } from "./suggestion.js";
-import { edited, type Step } from "./yaml-edit.js";
+import { contentOf, edited, parsed, type Step } from "./yaml-edit.js";
 
 /** A model whose YAML is edited. */
 export interface EditedModel {
@@ -118,9 +118,16 @@ function open(
   model: string,
 ): { readonly before: string | null; readonly text: string } | null {
   const path = resolve(folder, file);
-  if (!path.startsWith(resolve(folder) + sep)) return null;
+  if (!path.startsWith(resolve(folder) + sep) || !leadsInto(folder, path)) return null;
   const before = existsSync(path) ? readFileSync(path, "utf8") : null;
   return { before, text: before ?? stringify({ models: [{ name: model }] }) };
+}
+
+/** Whether links on the way to a file, which may not be there yet, leave a folder. */
+function leadsInto(folder: string, path: string): boolean {
+  let known = path;
+  while (!existsSync(known)) known = dirname(known);
+  return `${realpathSync(known)}${sep}`.startsWith(`${realpathSync(folder)}${sep}`);
 }
 
 /** Null where one of the edits cannot be made. */
@@ -138,7 +145,7 @@ function withEdits(text: string, model: EditedModel, edits: readonly ModelEdit[]
 }
 
 function modelsIn(text: string): readonly JsonObject[] {
-  const { models } = objectOr(parseDocument(text).toJS());
+  const { models } = objectOr(contentOf(parsed(text)));
   return Array.isArray(models) ? models.filter(isObject) : [];
 }
 

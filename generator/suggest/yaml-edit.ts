@@ -29,8 +29,8 @@ export interface YamlEdit {
 export function edited(text: string, edit: YamlEdit): string | null {
   const document = parsed(text);
   if (document.errors.length > 0 || document.contents === null) return null;
-  const content = document.toJS() as Json;
-  const wanted = wantedOf(content, edit);
+  const content = contentOf(document);
+  const wanted = content === null ? null : wantedOf(content, edit);
   if (wanted === null) return null;
   if (isDeepStrictEqual(wanted, content)) return text;
   const splice = spliceOf(text, document.contents, edit);
@@ -38,11 +38,20 @@ export function edited(text: string, edit: YamlEdit): string | null {
   const lines = text.includes("\r\n") ? splice.text.replaceAll("\n", "\r\n") : splice.text;
   const made = `${text.slice(0, splice.from)}${lines}${text.slice(splice.to)}`;
   const read = parsed(made);
-  return read.errors.length === 0 && isDeepStrictEqual(read.toJS(), wanted) ? made : null;
+  return read.errors.length === 0 && isDeepStrictEqual(contentOf(read), wanted) ? made : null;
 }
 
 /** With the keys that `<<` merges, as dbt reads them. */
-const parsed = (text: string) => parseDocument(text, { merge: true });
+export const parsed = (text: string) => parseDocument(text, { merge: true });
+
+/** What a document says; null where an alias has no anchor, or stands for too much. */
+export function contentOf(document: ReturnType<typeof parsed>): Json | null {
+  try {
+    return document.toJS() as Json;
+  } catch {
+    return null;
+  }
+}
 
 /** dbt reads YAML 1.1, where `yes`, `12:30` and `2026-01-01` without quotes are no texts. */
 const written = (value: unknown, options: ToStringOptions): string =>

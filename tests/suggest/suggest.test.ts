@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { routewright } from "../commands/run.js";
@@ -176,6 +176,16 @@ describe("routewright suggest", () => {
     expect(out).toContain("+         - tier0");
     expect(out.split("\n").filter((line) => /^\+.*(title|filters|cursor)/.test(line))).toEqual([]);
     expect(await run(ownFolder(), null)).toMatchObject({ exit: 2 });
+  });
+
+  it("follows no link out of the project", async () => {
+    const [folder, other] = [project(), ownFolder()];
+    writeFileSync(join(other, "shop.yml"), YAML);
+    rmSync(join(folder, "models"), { recursive: true });
+    symlinkSync(other, join(folder, "models"));
+    const { exit, err } = await run(folder, null, "--apply");
+    expect([exit, err]).toEqual([0, expect.stringContaining("models/shop.yml is outside of the project")]);
+    expect(readFileSync(join(other, "shop.yml"), "utf8")).toBe(YAML);
   });
 
   it("suggests nothing for a private column, and nothing that would skip the model", async () => {

@@ -113,6 +113,7 @@ describe("an edit of YAML", () => {
     expect(edited("models: {orders: 1}\n", TITLE)).toBeNull();
     expect(edited("models:\n  - name: orders\n  bad: [", TITLE)).toBeNull();
     expect(edited("", TITLE)).toBeNull();
+    expect(edited("models:\n  - name: orders\n    x: *nowhere\n", TITLE)).toBeNull();
   });
 
   it.each([
