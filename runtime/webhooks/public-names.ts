@@ -125,8 +125,12 @@ const LOCAL_NAME = /(^|\.)localhost\.?$/i;
 
 /** Whether an IP address is one of the public internet; loopback, private, link-local and other special ones are not. */
 export function isPublicAddress(address: string): boolean {
-  return ipaddr.process(address).range() === "unicast";
+  const ip = ipaddr.process(address);
+  return ip.range() === "unicast" && (ip.kind() === "ipv4" || ip.match(PUBLIC_IPV6, 3));
 }
+
+/** What IANA gives out, `2000::/3`: addresses beside it can lead to IPv4 ones, such as `::127.0.0.1`. */
+const PUBLIC_IPV6 = ipaddr.parse("2000::");
 
 /** Whether a URL's host is an IP address that is not public: such a one is not looked up. */
 export function namesPrivateAddress(url: URL): boolean {

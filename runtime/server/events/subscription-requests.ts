@@ -2,6 +2,7 @@ import type { Exchange } from "../../core/handler/exchange.js";
 import { readBodyText } from "../../core/handler/resolve.js";
 import { queryOf } from "../../core/http/route.js";
 import type { Reply } from "../../core/http/send.js";
+import { LONGEST_HOST } from "../../core/http/outbound-http.js";
 import { httpError, type HttpError, isHttpError, type Result } from "../../core/model/errors.js";
 import type { Caller } from "../../core/model/caller.js";
 import { hashOf } from "../../core/request/keyring.js";
@@ -81,9 +82,12 @@ async function unsubscribe({ request }: Exchange, _: SubscriptionService, { subs
   if (unknown.length > 0) return unsupported(unknown, "query");
   const id = query.get("id")?.trim() ?? "";
   if (id === "") return httpError("parameterRequired", { name: "id" });
-  return (await subscriptions.remove(digest, id)) ? { status: 204, body: "" } : httpError("notFound");
+  return UUID.test(id) && (await subscriptions.remove(digest, id))
+    ? { status: 204, body: "" }
+    : httpError("notFound");
 }
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const TOO_MANY = `A key has at most ${String(MOST_SUBSCRIPTIONS)} subscriptions. Delete one first.`;
 
 const json = (status: number, value: unknown): Reply => ({ status, body: JSON.stringify(value) });
@@ -130,6 +134,9 @@ function isListOrNull(value: unknown): value is readonly string[] | null {
 }
 
 const NOT_HTTPS = "'url' must be an https:// address without credentials, of at most 2,000 characters.";
+/** What a URL parser leaves out or replaces: the database does not take U+0000. */
+const NO_TEXT_OF_URLS = /[\s\p{Cc}\p{Cs}]/u;
+const LONG_HOST = `The host of 'url' must have at most ${String(LONGEST_HOST)} characters.`;
 const IS_PRIVATE = "'url' leads to a private address.";
 
 /** A name that does not resolve here and now may do so later: what is sent is checked again. */
@@ -138,8 +145,9 @@ async function addressProblem(
   { names, allowPrivate }: SubscriptionService,
   digest: string,
 ): Promise<string | null> {
-  if (text.length > MAX_URL || !URL.canParse(text)) return NOT_HTTPS;
+  if (text.length > MAX_URL || NO_TEXT_OF_URLS.test(text) || !URL.canParse(text)) return NOT_HTTPS;
   const url = new URL(text);
+  if (url.hostname.length > LONGEST_HOST) return LONG_HOST;
   const isAllowed = url.protocol === "https:" || (allowPrivate && url.protocol === "http:");
   if (!isAllowed || url.username !== "" || url.password !== "") return NOT_HTTPS;
   return !allowPrivate && (await names.leadsToPrivate(url, digest)) === true ? IS_PRIVATE : null;

@@ -102,6 +102,10 @@ describe("a subscription", () => {
       "ftp://a/",
       "no",
       `https://a.example/${"a".repeat(2000)}`,
+      "https://93.184.216.34/\u0000",
+      "https://93.184.216.34/a\nb",
+      " https://93.184.216.34/",
+      "https://93.184.216.34/\ud800",
     ])
       expect(await refused({ url: bad })).toMatch(/^400 'url' must be an https/);
     for (const secret of [
@@ -110,8 +114,13 @@ describe("a subscription", () => {
       "https://10.0.0.8/",
       "https://localhost/",
       "https://169.254.169.254/",
+      "https://[::127.0.0.1]/",
+      "https://[100::1]/",
     ])
       expect(await refused({ url: secret })).toBe("400 'url' leads to a private address.");
+    expect(await refused({ url: `https://${"a".repeat(60)}.${"a.".repeat(100)}example/` })).toMatch(
+      /^400 The host of 'url' must have at most 253 characters/,
+    );
     expect(await refused({ ...good, paths: ["/v1/shop/costs"] }, KEYS.tier1)).toMatch(/^403 /);
     expect(await refused({ ...good, paths: ["/v1/shop/none"] })).toMatch(/^404 /);
     expect(await refused({ ...good, paths: [] })).toMatch(/^400 'paths' must be a list/);
@@ -126,6 +135,8 @@ describe("a subscription", () => {
     const { body } = await send("GET");
     const [first] = body["subscriptions"] as readonly { readonly id: string }[];
     const query = `?id=${first?.id ?? ""}`;
+    for (const id of ["%00", `${first?.id ?? ""}%00`, "'"])
+      expect((await send("DELETE", undefined, KEYS.tier2, `?id=${id}`)).status).toBe(404);
     expect((await send("DELETE", undefined, KEYS.tier1, query)).status).toBe(404);
     expect((await send("DELETE", undefined, KEYS.tier2, query)).status).toBe(204);
     expect((await send("DELETE", undefined, KEYS.tier2, query)).status).toBe(404);
