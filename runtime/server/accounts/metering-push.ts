@@ -68,12 +68,15 @@ export class MeteringPush {
 
   async #pushAll(): Promise<void> {
     try {
+      const refusals: string[] = [];
       for (let isMore = true; isMore && !this.#isClosed;) {
         const claimed = await claimMetered(this.#tables, MOST);
-        const problem = await this.#sendAll(claimed);
-        if (problem !== null) throw new Error(problem);
-        isMore = claimed.length === MOST;
+        const refused = await this.#sendAll(claimed);
+        refusals.push(...refused.slice(0, 1));
+        // Where none is taken, others are hardly taken either.
+        isMore = claimed.length === MOST && refused.length < MOST;
       }
+      if (refusals[0] !== undefined) throw new Error(refusals[0]);
       if (this.#failures > 0) this.#log.info("metering is sent again");
       this.#failures = 0;
     } catch (error) {
@@ -81,30 +84,35 @@ export class MeteringPush {
     }
   }
 
-  /** Why some were not taken; null: all were. */
-  async #sendAll(use: readonly MeteredUse[]): Promise<string | null> {
+  /** Why lines were refused, one for each. Rejects where the target takes nothing now. */
+  async #sendAll(use: readonly MeteredUse[]): Promise<readonly string[]> {
     const { most } = FORMATS[this.#target.format];
     const parts: (readonly MeteredUse[])[] = [];
     for (let i = 0; i < use.length; i += most) parts.push(use.slice(i, i + most));
-    let problem: string | null = null;
-    for (let i = 0; i < parts.length; i += AT_ONCE) {
-      const sent = await Promise.all(parts.slice(i, i + AT_ONCE).map((part) => this.#sendPart(part)));
-      problem ??= sent.find((each) => each !== null) ?? null;
+    const refused: string[] = [];
+    for (let i = 0; i < parts.length && !this.#isClosed; i += AT_ONCE) {
+      const sent = await Promise.allSettled(parts.slice(i, i + AT_ONCE).map((part) => this.#sendPart(part)));
+      for (const each of sent) {
+        if (each.status === "rejected") throw each.reason;
+        refused.push(...each.value);
+      }
     }
-    return problem;
+    return refused;
   }
 
   /** Of a part that is refused as a whole each is sent alone: one that the target does not take holds no other back. */
-  async #sendPart(part: readonly MeteredUse[]): Promise<string | null> {
+  async #sendPart(part: readonly MeteredUse[]): Promise<readonly string[]> {
     const result = await this.#send(part);
     if (isTaken(result, part.length)) {
       await acknowledgeMetered(this.#tables, part);
-      return null;
+      return [];
     }
-    if (part.length === 1 || !isRefused(result)) return problemOf(result);
-    let problem: string | null = null;
-    for (const each of part) problem = (await this.#sendPart([each])) ?? problem;
-    return problem;
+    const problem = problemOf(result);
+    if (!isRefused(result)) throw new Error(problem);
+    if (part.length === 1) return [problem];
+    const refused: string[] = [];
+    for (const each of part) if (!this.#isClosed) refused.push(...(await this.#sendPart([each])));
+    return refused;
   }
 
   #send(part: readonly MeteredUse[]): Promise<OutboundResult> {
@@ -126,16 +134,18 @@ const NOT_SENT =
 
 /** A single one that the target has already is one that it took before. */
 function isTaken(result: OutboundResult, number: number): boolean {
-  if (result.kind !== "answered") return false;
-  const isKnown = number === 1 && isRefused(result) && /already[_ ]exist|duplicate/i.test(result.body);
-  return (result.status >= 200 && result.status < 300) || isKnown;
+  if (result.kind === "failed") return false;
+  // A body that is too long to be read changes nothing.
+  if (result.status >= 200 && result.status < 300) return true;
+  const isKnown = result.kind === "answered" && /already[_ ]exist|duplicate/i.test(result.body);
+  return number === 1 && isRefused(result) && isKnown;
 }
 
 function isRefused(result: OutboundResult): boolean {
-  return result.kind === "answered" && [400, 409, 422].includes(result.status);
+  return result.kind !== "failed" && [400, 409, 422].includes(result.status);
 }
 
 /** Without the body, which may repeat what was sent. */
 function problemOf(result: OutboundResult): string {
-  return result.kind === "answered" ? `METERING_URL answered ${String(result.status)}` : result.reason;
+  return result.kind === "failed" ? result.reason : `METERING_URL answered ${String(result.status)}`;
 }

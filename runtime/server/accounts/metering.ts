@@ -36,7 +36,7 @@ export async function readMetered(databaseUrl: string, since: string | null): Pr
   }
 }
 
-/** Use that no process has sent yet, for this one to send: another one tries again after the claim. */
+/** Use that no process has sent yet, for this one to send, what was never tried first: another one tries again after the claim. */
 export function claimMetered(tables: OwnTables, most: number): Promise<readonly MeteredUse[]> {
   return tables.run<MeteredUse>([CLAIM], [most]);
 }
@@ -60,7 +60,7 @@ const CLAIM = `WITH claimed AS (
   UPDATE routewright_keys.metered SET claimed_until = now() + interval '5 minutes' WHERE id IN (
     SELECT id FROM routewright_keys.metered, routewright_keys.metering
     WHERE sent_at IS NULL AND hour < closed_until AND coalesce(claimed_until < now(), true)
-    ORDER BY hour, id LIMIT $1 FOR UPDATE OF metered SKIP LOCKED
+    ORDER BY claimed_until NULLS FIRST, hour, id LIMIT $1 FOR UPDATE OF metered SKIP LOCKED
   ) RETURNING *
 ) SELECT ${USE} FROM claimed, routewright_keys.metering ORDER BY 2, 4, 5, 6`;
 

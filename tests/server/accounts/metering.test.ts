@@ -90,9 +90,10 @@ describe("an hour", () => {
   });
 });
 
-/** A billing system that answers so, and what it was sent. */
+/** A billing system that answers so, after a time, and what it was sent. */
 async function billing(
   answer: (body: string, request: IncomingMessage) => readonly [number, string?] = () => [204],
+  afterMs = 0,
 ) {
   const bodies: string[] = [];
   const headers: IncomingMessage["headers"][] = [];
@@ -106,7 +107,7 @@ async function billing(
         headers.push(request.headers);
         const [status, text = ""] = answer(body, request);
         if (status === 0) request.socket.destroy();
-        else response.writeHead(status).end(text);
+        else setTimeout(() => response.writeHead(status).end(text), afterMs);
       });
   });
   server.listen(0, "127.0.0.1");
@@ -119,22 +120,25 @@ async function billing(
   };
 }
 
+const COUNTS = [count(1, "09"), count(1, "10", 3), count(2, "10", 5, "/v1/shop/'\";,=1"), count(2, "11")];
+
 /** With two hours of two organizations that are closed, and one that is open. */
-async function pushTo(url: string, format: MeteringFormat = "cloudevents") {
+async function pushTo(url: string, format: MeteringFormat = "cloudevents", counts = COUNTS) {
   const database = await metered();
-  await database.report({
-    counts: [count(1, "09"), count(1, "10", 3), count(2, "10", 5, "/v1/shop/'\";,=1"), count(2, "11")],
-  });
+  await database.report({ counts });
   await database.close();
   const target = { url, format, token: "secret", unit: "requests" } as const;
+  const make = () => new MeteringPush(database.url, target, pino({ level: "silent" }));
   const start = () => {
-    const push = new MeteringPush(database.url, target, pino({ level: "silent" }));
+    const push = make();
     atEnd(() => push.close());
     return push;
   };
   const expire = () => queryAt(database.url, "UPDATE routewright_keys.metered SET claimed_until = NULL");
-  return { ...database, start, expire };
+  return { ...database, make, start, expire };
 }
+
+const many = (number: number) => Array.from({ length: number }, (_, i) => count(1, "09", 1, `/${String(i)}`));
 
 interface CloudEvent {
   readonly id: string;
@@ -143,6 +147,9 @@ interface CloudEvent {
   readonly data: { readonly requests: number };
 }
 const events = (body: string | undefined): readonly CloudEvent[] => JSON.parse(body ?? "[]") as CloudEvent[];
+
+const NOT_SENT = `SELECT count(*)::int AS lines FROM routewright_keys.metered, routewright_keys.metering
+  WHERE sent_at IS NULL AND hour < closed_until`;
 
 describe("METERING_URL", () => {
   it("gets each closed hour once, by several processes", async () => {
@@ -199,6 +206,47 @@ describe("METERING_URL", () => {
         "SELECT organization::int FROM routewright_keys.metered WHERE sent_at IS NULL AND claimed_until IS NOT NULL",
       ),
     ).toEqual([{ organization: 2 }]);
+  });
+
+  it("gets all others in one go, however many there are beside lines that it refuses", async () => {
+    const { url } = await billing((body) => [/"\/\d"/.test(body) ? 400 : 204]);
+    const { start, expire, url: database } = await pushTo(url, "cloudevents", many(250));
+    await start().push();
+    expect(await queryAt(database, NOT_SENT)).toEqual([{ lines: 10 }]);
+    await expire();
+    await start().push();
+    expect(await queryAt(database, NOT_SENT)).toEqual([{ lines: 10 }]);
+  });
+
+  it("that refuses all is not asked for each of many lines, and soon gets those that it was never sent", async () => {
+    let isRefusing = true;
+    const { url, bodies } = await billing(() => [isRefusing ? 400 : 204]);
+    const { start, url: database } = await pushTo(url, "stripe", many(130));
+    await start().push();
+    expect(bodies).toHaveLength(100);
+    const soon = "UPDATE routewright_keys.metered SET claimed_until = now() WHERE claimed_until IS NOT NULL";
+    await queryAt(database, soon);
+    isRefusing = false;
+    await start().push();
+    expect(new Set(bodies.slice(0, 200)).size).toBe(130);
+    expect(bodies).toHaveLength(230);
+  });
+
+  it("is asked for nothing more by a server that stops", async () => {
+    const { url, bodies } = await billing(() => [204], 300);
+    const { make } = await pushTo(url, "stripe", many(60));
+    const push = make();
+    void push.push();
+    await expect.poll(() => bodies.length, { interval: 10, timeout: 5000 }).toBeGreaterThan(0);
+    await push.close();
+    expect(bodies.length).toBeLessThanOrEqual(10);
+  });
+
+  it("has what it acknowledges with a body that is too long, or no text", async () => {
+    const { url } = await billing(() => [200, "a".repeat(1024 ** 2)]);
+    const { start, url: database } = await pushTo(url);
+    await start().push();
+    expect(await queryAt(database, NOT_SENT)).toEqual([{ lines: 0 }]);
   });
 });
 
