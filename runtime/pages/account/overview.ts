@@ -1,3 +1,4 @@
+import type { QuotaUnit } from "../../core/model/plan.js";
 import type { DayOfUse } from "./chart.js";
 import type { Reader } from "./form.js";
 import type { Html } from "../../core/http/html.js";
@@ -25,7 +26,9 @@ export interface ShownPlan {
   readonly requestsPerMinute: number;
   readonly allowed: readonly string[];
   readonly price?: string;
-  readonly upgradeUrl?: string;
+  readonly upgrade?: string;
+  /** Of the calendar month in UTC, by unit. */
+  readonly quotas: readonly { readonly unit: QuotaUnit; readonly quota: number; readonly left: number }[];
 }
 
 export interface SumOfUse {

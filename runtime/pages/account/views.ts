@@ -1,3 +1,4 @@
+import type { QuotaUnit } from "../../core/model/plan.js";
 import { form, type Reader } from "./form.js";
 import { type Html, html } from "../../core/http/html.js";
 import type { Overview, ShownPlan } from "./overview.js";
@@ -42,7 +43,7 @@ function firstKey({ reader, organization, formId }: Overview): Html {
   </section>`;
 }
 
-function planOf({ name, tier, requestsPerMinute, allowed, price, upgradeUrl }: ShownPlan): Html {
+function planOf({ name, tier, requestsPerMinute, allowed, price, upgrade, quotas }: ShownPlan): Html {
   return html`<section>
     <h3>Plan</h3>
     <dl>
@@ -58,10 +59,23 @@ function planOf({ name, tier, requestsPerMinute, allowed, price, upgradeUrl }: S
         <dt>Requests a minute and key</dt>
         <dd>${requestsPerMinute.toLocaleString("en")}</dd>
       </div>
+      ${quotas.map(
+        ({ unit, quota, left }) =>
+          html`<div>
+            <dt>${UNIT_NAMES[unit]} left this month (UTC)</dt>
+            <dd>${left.toLocaleString("en")} of ${quota.toLocaleString("en")}</dd>
+          </div>`,
+      )}
     </dl>
-    ${upgradeUrl === undefined ? null : html`<p><a href="${upgradeUrl}" rel="noreferrer">Change the plan</a></p>`}
+    ${upgrade === undefined ? null : html`<p><a href="${upgrade}" rel="noreferrer">Change the plan</a></p>`}
   </section>`;
 }
+
+const UNIT_NAMES: Readonly<Record<QuotaUnit, string>> = {
+  requests: "Requests",
+  rows: "Rows",
+  bytes: "Bytes",
+};
 
 function keysOf(shown: Overview): Html {
   const { reader, organization, keys, formId, categories } = shown;

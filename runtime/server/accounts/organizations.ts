@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { OwnFigures } from "../../core/model/plan.js";
+import type { OwnFigures, QuotaUnit } from "../../core/model/plan.js";
 import type { Statements } from "../../postgres/own-tables.js";
 import { noted } from "./changes.js";
 import { timeText } from "./key-statements.js";
@@ -21,6 +21,19 @@ export interface Organization {
   /** Figures that go before those of its plan; null: the plan's. */
   readonly own: OwnFigures;
 }
+
+/** By unit of a quota. */
+export type MonthUse = Readonly<Record<QuotaUnit, number>>;
+
+/** What an organization has used in the calendar month in UTC, as servers have reported it. */
+export async function monthUseOf(tables: Statements, id: string): Promise<MonthUse> {
+  const [used] = await tables.run<MonthUse>([MONTH_USE], [id]);
+  return used ?? { requests: 0, rows: 0, bytes: 0 };
+}
+
+const MONTH_USE = `SELECT requests::float8 AS requests, "rows"::float8 AS "rows", bytes::float8 AS bytes
+  FROM routewright_keys.month_use JOIN routewright_keys.organizations ON number = organization
+  WHERE organizations.id = $1 AND month = date_trunc('month', now() AT TIME ZONE 'UTC')::date`;
 
 /** An organization that is made. */
 export interface NewOrganization {

@@ -36,6 +36,31 @@ describe("somebody who signs up", async () => {
     expect(stored).toEqual({ organization: organizationOf(ann), user_name: "First key", tier: "tier2" });
   });
 
+  it("sees what is left of its quota, and has as many keys and people as an operator gave it", async () => {
+    const eve = world.browser();
+    await eve.signIn("eve@example.com");
+    const organization = organizationOf(eve);
+    expect(eve.page.text).not.toContain("left this month");
+    const change = (own: object) => world.operate(`/organizations/${organization}`, { own }, "PATCH");
+    await change({ requestsPerMinute: 4321, requests: 2000, bytes: 5_000_000, keys: 2, members: 1 });
+    const key = keyIn(await eve.submit("keys"));
+    for (const left of ["2,000 of 2,000", "5,000,000 of 5,000,000", "4,321"])
+      expect(eve.page.text).toContain(left);
+    expect(eve.page.text).not.toContain("Rows left");
+    await expect.poll(async () => (await rowsOf(world, key)).status, SOON).toBe(200);
+    await expect.poll(async () => (await eve.get("/account")).text, SOON).toMatch(/1,999 of 2,000/);
+    expect(keyIn(await eve.submit("keys", { name: "second" }))).not.toBe("");
+    await eve.get("/account");
+    const third = await eve.submit("keys", { name: "third" });
+    expect([third.status, third.text]).toEqual([409, expect.stringContaining("at most 2 keys")]);
+    await change({ keys: 3 });
+    await eve.get("/account");
+    expect(keyIn(await eve.submit("keys", { name: "third" }))).not.toBe("");
+    await eve.get("/account");
+    const invited = await eve.submit("invitations", { role: "member" });
+    expect([invited.status, invited.text]).toEqual([409, expect.stringContaining("at most 1 people")]);
+  });
+
   it("manages keys: names, last days, limits, replacement, revocation", async () => {
     const ben = world.browser();
     await ben.signIn("ben@example.com");

@@ -73,6 +73,29 @@ describe("an organization", () => {
     ]);
   });
 
+  it("gets figures of its own, which count at once, and those of its plan again", async () => {
+    const { id } = await made("/organizations", { plan: "free" });
+    const { key } = await made("/keys", { user: "dan", tier: "tier2", organization: id });
+    const path = `/organizations/${String(id)}`;
+    const limit = async () => (await rowsOf(key as string)).headers["x-ratelimit-limit"];
+    await expect.poll(limit, SOON).toBe("70");
+    const own = { requestsPerMinute: 333, requests: null, rows: 5000, bytes: null, keys: 1, members: null };
+    await call("PATCH", path, { own: { requestsPerMinute: 333, rows: 5000 } });
+    expect((await call("PATCH", path, { own: { keys: 1 } })).json["own"]).toEqual(own);
+    await expect.poll(limit, SOON).toBe("333");
+    expect((await call("GET", path)).json["own"]).toEqual(own);
+    const second = await call("POST", "/keys", { user: "eva", tier: "tier2", organization: id });
+    expect(second.status).toBe(400);
+    expect((await call("PATCH", path, { own: { requestsPerMinute: null } })).json["own"]).toEqual({
+      ...own,
+      requestsPerMinute: null,
+    });
+    await expect.poll(limit, SOON).toBe("70");
+    for (const bad of [{}, { keys: 0 }, { keys: 1.5 }, { rows: 1e16 }, { seats: 1 }, { bytes: "5" }, null])
+      expect([bad, (await call("PATCH", path, { own: bad })).status]).toEqual([bad, 400]);
+    expect((await audit(String(id))).filter(({ action }) => action === "figures")).toHaveLength(3);
+  });
+
   it("keeps a plan while people belong to it", async () => {
     const { id } = await made("/organizations", { plan: "free" });
     await queryAt(

@@ -49,6 +49,7 @@ export async function changeOrganization({
   if (to !== id && (await organizations.rename(id, to)) !== "renamed") return TAKEN;
   if (input.name !== undefined) await organizations.setName(to, input.name);
   if (input.plan !== undefined) await organizations.setPlan(to, input.plan);
+  if (input.own !== undefined) await organizations.setFigures(to, { ...known.own, ...input.own });
   return json(200, await organizations.find(to));
 }
 

@@ -73,7 +73,7 @@ function organizationRoutes(operators: Operators): readonly DataRoute[] {
       {
         ...named("organization_change", "Change an organization"),
         description:
-          "Its plan, its name, or its id, which its keys follow. Servers know of it within 2 seconds.",
+          "Its plan, its own figures, its name, or its id, which its keys follow. Servers know of it within 2 seconds.",
         answer: organization,
       },
       CHANGED_ORGANIZATION,

@@ -26,6 +26,9 @@ const ALLOWED = described(
 );
 const EXPIRES = described("A date, whose end in UTC counts, or a date-time.", textOf({ maxLength: 40 }));
 
+const LARGEST_QUOTA = 1_000_000_000_000_000;
+const ownFigure = (text: string, most: number) => orNull(described(text, wholeNumber(1, most)));
+
 /** Most items of a page of a list. */
 export const MAX_PAGE = 100;
 export const DEFAULT_PAGE = 50;
@@ -51,10 +54,26 @@ export const AUDIT_QUERY = record(
   },
 );
 
+const OWN = described(
+  "Figures that go before those of its plan; null: the plan's. Those that are absent stay.",
+  record(
+    {},
+    {
+      requestsPerMinute: ownFigure("Requests per minute of each key.", 1_000_000),
+      requests: ownFigure("Requests per month of all keys together.", LARGEST_QUOTA),
+      rows: ownFigure("Rows per month of all keys together.", LARGEST_QUOTA),
+      bytes: ownFigure("Bytes per month of all keys together.", LARGEST_QUOTA),
+      keys: ownFigure("Number of keys.", 1_000_000),
+      members: ownFigure("Number of members.", 1_000_000),
+    },
+    { minProperties: 1 },
+  ),
+);
+
 export const NEW_ORGANIZATION = record({}, { id: ORGANIZATION_ID, name: NAME, plan: PLAN });
 export const CHANGED_ORGANIZATION = record(
   {},
-  { id: ORGANIZATION_ID, name: NAME, plan: PLAN },
+  { id: ORGANIZATION_ID, name: NAME, plan: PLAN, own: OWN },
   { minProperties: 1 },
 );
 export const NEW_KEY = record(
@@ -96,6 +115,13 @@ const ORGANIZATION = openRecord({
   created: time,
   members: described("People of the account page who belong to it.", integer),
   keys: described("Keys that are not revoked.", integer),
+  own: described(
+    "Figures that go before those of its plan; null: the plan's.",
+    openRecord({
+      ...{ requestsPerMinute: orNull(integer), requests: orNull(integer), rows: orNull(integer) },
+      ...{ bytes: orNull(integer), keys: orNull(integer), members: orNull(integer) },
+    }),
+  ),
 });
 const KEY = openRecord(
   {

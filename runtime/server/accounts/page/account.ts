@@ -1,7 +1,7 @@
 import type { DataRoute, Exchange } from "../../../core/handler/exchange.js";
 import type { HttpError } from "../../../core/model/errors.js";
 import type { ApiAbout } from "../../../core/model/about.js";
-import type { OrganizationPlan, Plans } from "../../../core/model/plan.js";
+import { type Figures, figuresOf, type OrganizationPlan, type Plans } from "../../../core/model/plan.js";
 import { ownValue } from "../../../core/model/own-value.js";
 import type { Endpoint } from "../../../core/model/endpoint.js";
 import type { PerTier } from "../../../core/model/tier.js";
@@ -14,6 +14,7 @@ import type { Html } from "../../../core/http/html.js";
 import { message } from "../../../pages/account/notices.js";
 import { isConnectionFailure, isConnectionRefusal } from "../../../postgres/errors.js";
 import type { OwnTables, Statements } from "../../../postgres/own-tables.js";
+import type { Organization } from "../organizations.js";
 import type { Cookies } from "./cookies.js";
 import { type Person, personOf } from "./people.js";
 import type { SignIn } from "./sign-in.js";
@@ -154,12 +155,14 @@ export async function visitorOf(
 }
 
 /** The plan with this name; null: none that is served. */
-export function planOf({ plans }: Pick<AccountPage, "plans">, name: string | null): PlanWithNumbers | null {
+export function planOf({ plans }: Pick<AccountPage, "plans">, name: string | null): OrganizationPlan | null {
   return name === null ? null : (ownValue(plans(), name) ?? null);
 }
 
-/** Numbers of keys and members come with quotas. */
-export type PlanWithNumbers = OrganizationPlan & {
-  readonly keys?: number;
-  readonly members?: number;
-};
+/** The figures that count for an organization. */
+export function figuresIn(
+  page: Pick<AccountPage, "plans">,
+  { plan, own }: Pick<Organization, "plan" | "own">,
+): Figures {
+  return figuresOf(planOf(page, plan) ?? {}, own);
+}

@@ -5,7 +5,8 @@ import { done, newKey } from "../../../pages/account/notices.js";
 import type { Html } from "../../../core/http/html.js";
 import { KeyDatabase } from "../key-database.js";
 import type { KeyOwner } from "../key-store.js";
-import { type AccountPage, planOf, told } from "./account.js";
+import { organizationsIn } from "../organizations.js";
+import { type AccountPage, figuresIn, planOf, told } from "./account.js";
 import { type OrganizationForm, organizationRoute, type Outcome } from "./forms.js";
 import { actorOf, membershipsOf } from "./members.js";
 import { afterForm, callOf, MAX_KEYS } from "./overview.js";
@@ -31,9 +32,8 @@ const keysOf = ({ tables, visitor }: OrganizationForm): KeyDatabase =>
 
 async function create(page: AccountPage, form: OrganizationForm): Promise<Outcome> {
   const { organization, field } = form;
-  const plan = await planNameOf(form);
-  const known = planOf(page, plan);
-  if (known === null)
+  const found = await organizationsIn(form.tables, "").find(organization);
+  if (found === null || planOf(page, found.plan) === null)
     return told(
       page,
       409,
@@ -42,9 +42,8 @@ async function create(page: AccountPage, form: OrganizationForm): Promise<Outcom
     );
   const owner = ownerIn(form);
   if (typeof owner === "string") return told(page, 400, "No key was made", owner);
-  const most = known.keys ?? MAX_KEYS;
-  const keys = await keysOf(form).page({ organization, after: null, limit: most });
-  if (keys.length >= most)
+  const most = figuresIn(page, found).keys ?? MAX_KEYS;
+  if (found.keys >= most)
     return told(
       page,
       409,
@@ -55,7 +54,7 @@ async function create(page: AccountPage, form: OrganizationForm): Promise<Outcom
   const made = await keysOf(form).create(owner);
   if (!made.ok) return told(page, 400, "No key was made", made.problems.join(" "));
   const { key } = made.value;
-  return shownAfter(page, form, newKey(key, callOf(page, plan, key), null));
+  return shownAfter(page, form, newKey(key, callOf(page, found.plan, key), null));
 }
 
 async function planNameOf({ tables, visitor, organization }: OrganizationForm): Promise<string | null> {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { DataRoute, Exchange } from "../../../core/handler/exchange.js";
 import { allows, type Tier, TIER_NAMES } from "../../../core/model/tier.js";
 import { queryOf } from "../../../core/http/route.js";
+import { type Figures, figuresOf, type OrganizationPlan, QUOTA_UNITS } from "../../../core/model/plan.js";
 import type { Reply } from "../../../core/http/send.js";
 import type { Html } from "../../../core/http/html.js";
 import { message } from "../../../pages/account/notices.js";
@@ -11,6 +12,7 @@ import type { Statements } from "../../../postgres/own-tables.js";
 import { changesIn, type Change } from "../audit.js";
 import { KeyDatabase } from "../key-database.js";
 import type { StoredKey } from "../key-store.js";
+import { type MonthUse, monthUseOf, organizationsIn } from "../organizations.js";
 import {
   type AccountPage,
   pageRoute,
@@ -39,7 +41,7 @@ async function show(page: AccountPage, exchange: Exchange): Promise<Reply> {
   const asked = queryOf(exchange.request).get("organization");
   const read = await page.tables.inTransaction(async (tables) => {
     const visitor = await visitorOf(page, tables, exchange);
-    return visitor && { visitor, parts: await partsOf(tables, visitor, asked) };
+    return visitor && { visitor, parts: await partsOf(page, tables, visitor, asked) };
   });
   if (read === null) return welcomePage(page);
   const { visitor, parts } = read;
@@ -57,7 +59,7 @@ export async function afterForm(
   organization: string,
   notice: Html,
 ): Promise<() => Promise<Reply>> {
-  const parts = await partsOf(tables, visitor, organization);
+  const parts = await partsOf(page, tables, visitor, organization);
   if (parts === null) return () => Promise.resolve(unknown(page));
   return async () => shown(page, 200, await render(page, visitor, parts, notice));
 }
@@ -65,6 +67,7 @@ export async function afterForm(
 interface Parts {
   readonly memberships: readonly Membership[];
   readonly membership: Membership;
+  readonly limits: { readonly plan: string | null; readonly figures: Figures; readonly used: MonthUse };
   readonly keys: readonly StoredKey[];
   readonly keyNames: ReadonlyMap<string, string>;
   readonly members: readonly Member[];
@@ -73,7 +76,12 @@ interface Parts {
 }
 
 /** Null where somebody does not belong to the organization; without one it is their first. */
-async function partsOf(tables: Statements, { person }: Visitor, asked: string | null): Promise<Parts | null> {
+async function partsOf(
+  page: AccountPage,
+  tables: Statements,
+  { person }: Visitor,
+  asked: string | null,
+): Promise<Parts | null> {
   const memberships = await membershipsOf(tables, person.id);
   const membership = memberships.find(({ organization }) => asked === null || organization === asked);
   if (membership === undefined) return null;
@@ -82,12 +90,19 @@ async function partsOf(tables: Statements, { person }: Visitor, asked: string | 
   return {
     memberships,
     membership,
+    limits: await limitsOf(page, tables, membership),
     keys: await database.page({ organization, after: null, limit: 1000 }),
     keyNames: await keyNamesOf(tables, organization),
     members: await membersOf(tables, organization),
     invitations: await invitationsOf(tables, organization),
     changes: await changesIn(tables, { organization, before: null, limit: SHOWN_CHANGES }),
   };
+}
+
+async function limitsOf(page: AccountPage, tables: Statements, { organization, plan }: Membership) {
+  const found = await organizationsIn(tables, "").find(organization);
+  const figures = figuresOf(planOf(page, plan) ?? {}, found?.own ?? {});
+  return { plan, figures, used: await monthUseOf(tables, organization) };
 }
 
 const readerOf = (page: AccountPage, { session, person }: Visitor) => ({
@@ -97,8 +112,8 @@ const readerOf = (page: AccountPage, { session, person }: Visitor) => ({
 });
 
 async function render(page: AccountPage, visitor: Visitor, parts: Parts, notice: Html | null): Promise<Html> {
-  const { memberships, membership, keys, keyNames, members, invitations, changes } = parts;
-  const plan = shownPlan(page, membership.plan);
+  const { memberships, membership, limits, keys, keyNames, members, invitations, changes } = parts;
+  const plan = shownPlan(page, limits);
   return overview({
     reader: readerOf(page, visitor),
     organization: { id: membership.organization, name: membership.name },
@@ -125,16 +140,21 @@ function lastDayOf(expires: string | undefined): string | null {
   return new Date(Date.parse(expires) - 1000).toISOString().slice(0, 10);
 }
 
-function shownPlan(page: AccountPage, name: string | null): ShownPlan {
-  const plan = planOf(page, name) ?? { tier: "tier0" as Tier };
-  const { price, upgradeUrl } = plan as { readonly price?: string; readonly upgradeUrl?: string };
+function shownPlan(page: AccountPage, { plan: name, figures, used }: Parts["limits"]): ShownPlan {
+  const plan: OrganizationPlan = planOf(page, name) ?? { tier: "tier0" };
+  const { price, upgrade } = plan;
+  const quotas = QUOTA_UNITS.flatMap((unit) => {
+    const quota = figures.quota[unit];
+    return quota === undefined ? [] : [{ unit, quota, left: Math.max(0, quota - used[unit]) }];
+  });
   return {
     name,
     tier: TIER_NAMES[plan.tier],
-    requestsPerMinute: plan.requestsPerMinute ?? page.rateLimits[plan.tier],
+    requestsPerMinute: figures.requestsPerMinute ?? page.rateLimits[plan.tier],
     allowed: plan.allowed ?? [],
     ...(price !== undefined && { price }),
-    ...(upgradeUrl !== undefined && { upgradeUrl }),
+    ...(upgrade !== undefined && { upgrade }),
+    quotas,
   };
 }
 
@@ -152,6 +172,7 @@ const WHAT: Readonly<Record<string, string>> = {
   plan: "changed the plan",
   renamed: "gave the organization another id",
   named: "named the organization",
+  figures: "changed the limits",
   joined: "joined",
   left: "ended the membership of",
   role: "changed the role of",

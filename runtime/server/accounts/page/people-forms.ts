@@ -3,7 +3,7 @@ import type { Reply } from "../../../core/http/send.js";
 import { done, newInvitation } from "../../../pages/account/notices.js";
 import type { Statements } from "../../../postgres/own-tables.js";
 import { organizationsIn } from "../organizations.js";
-import { type AccountPage, movedTo, planOf, rootOf, told, unknown } from "./account.js";
+import { type AccountPage, figuresIn, movedTo, rootOf, told, unknown } from "./account.js";
 import { formRoute, type OrganizationForm, organizationRoute, type SentForm, type Outcome } from "./forms.js";
 import { shownAfter } from "./key-forms.js";
 import {
@@ -74,7 +74,7 @@ export const linkOf = ({ publicUrl }: Pick<AccountPage, "publicUrl">, code: stri
 
 async function mostMembers(page: AccountPage, { tables, organization }: OrganizationForm): Promise<number> {
   const found = await organizationsIn(tables, "").find(organization);
-  return planOf(page, found?.plan ?? null)?.members ?? MAX_MEMBERS;
+  return (found && figuresIn(page, found).members) ?? MAX_MEMBERS;
 }
 
 async function withdraw(page: AccountPage, form: OrganizationForm): Promise<Outcome> {
