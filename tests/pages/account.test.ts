@@ -95,6 +95,9 @@ describe.skipIf(!needs("chromium"))("the account page", () => {
     await look(page, "first");
     await page.getByRole("button", { name: "Create a key" }).click();
     const key = /sk_live_rw_[\w-]{49}/.exec(await page.content())?.[0] ?? "";
+    const organization = (await page.locator("h2 small").textContent()) ?? "";
+    const own = { requests: 250_000, bytes: 5_000_000_000 };
+    await world.operate(`/organizations/${organization}`, { own }, "PATCH");
     await page.getByText("New key", { exact: true }).click();
     await page.getByLabel("Name", { exact: true }).fill("Notebook of the data team, in the cloud");
     await page.getByLabel("Limited to").fill("shop /v1/people/staff");
@@ -120,6 +123,7 @@ describe.skipIf(!needs("chromium"))("the account page", () => {
         { timeout: 30_000, interval: 500 },
       )
       .toContain("/v1/shop/sales</th>");
+    expect(await page.content()).toMatch(/Requests left this month \(UTC\)<\/dt>\s*<dd>249,9\d\d of 250,000/);
     for (const details of await page.locator("summary").all()) await details.click();
     await look(page, "whole");
     const other = await openBrowser();
