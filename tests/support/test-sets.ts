@@ -77,7 +77,13 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("commands", "purge", "terminal"),
   ],
   "need a further server: a proxy, a pooler, Redis, a store of files, an identity provider": [
-    ...within("server/accounts", "account-page", "attacks-on-organizations", "attacks-on-sessions"),
+    ...within(
+      "server/accounts",
+      "account-page",
+      "attacks-on-organizations",
+      "attacks-on-sessions",
+      "operator-events",
+    ),
     ...within("artifacts", "compressed", "contract", "served", "watch"),
     ...within("core/http", "forwarded-headers", "nginx", "public-address"),
     ...within("core/request/rate-limit", "outage", "processes", "redis-store"),
