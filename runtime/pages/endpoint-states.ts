@@ -41,6 +41,8 @@ function testStates({ quality, tests, on_failed_test }: CatalogueEndpoint): read
   const { completed_at: at = null, failed = 0 } = tests ?? {};
   if (quality === "failed") {
     const refused = on_failed_test === "refuse" ? "; no rows are served" : "";
+    // Of a copy of an earlier build: the results that are shown are of other rows.
+    if (failed === 0) return [{ name: "failed", text: `tests of these rows failed${refused}`, at: null }];
     return [{ name: "failed", text: `${String(failed)} of its tests failed${refused}`, at }];
   }
   if (quality === "passed") return [{ name: "tested", text: "its tests passed", at }];

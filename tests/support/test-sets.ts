@@ -118,6 +118,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
       "freshness",
       "newer-duckdb",
       "only-passed",
+      "copied-quality",
       "prototype-names",
       "random-files",
       "readers",

@@ -107,7 +107,7 @@ async function rowsOf(
         hasMore: false,
         total: null,
       };
-    const part = partAtHand(gateway, query, key, reader);
+    const part = partAtHand(gateway, endpoint, query, key, reader);
     if (part !== null) return part;
     const checked = await prepare(gateway, query, version);
     if (isHttpError(checked)) return checked;
@@ -121,7 +121,7 @@ async function rowsOf(
       total: null,
     };
     const isWhole = reader.wantsTotal !== true && reader.readsPart === undefined;
-    const whole = isWhole ? answer : await withTotalAndLength(gateway, answer, key, reader);
+    const whole = isWhole ? answer : await withTotalAndLength(gateway, endpoint, answer, key, reader);
     const { types } = query.selection.keyset ?? {};
     if (types === undefined || (await isAtCursor(gateway, query, types, version))) return whole;
     return await withoutRows(whole, httpError("invalidCursor"));
@@ -220,6 +220,7 @@ async function withoutRows({ result }: Answer, error: HttpError): Promise<HttpEr
 /** The answer with the number of all rows and with a length, where the request asks for them. */
 async function withTotalAndLength(
   gateway: Gateway,
+  endpoint: Endpoint,
   answer: Answer & AnsweredRows,
   key: string,
   reader: RowsContext,
@@ -230,7 +231,9 @@ async function withTotalAndLength(
       reader.wantsTotal === true
         ? { ...answer, total: await totalOf(gateway, answer, contextOf(reader, version)) }
         : answer;
-    return reader.readsPart === undefined ? counted : await wholeAnswer(gateway, counted, key, reader);
+    return reader.readsPart === undefined
+      ? counted
+      : await wholeAnswer(gateway, endpoint, counted, key, reader);
   } catch (error) {
     // Otherwise the connection and the caller's share of a stream would stay in use.
     if (result.kind === "stream") await result.stream.chunks.return();
@@ -241,6 +244,7 @@ async function withTotalAndLength(
 /** The answer with a length, kept for the parts that follow. Of parts that are read at once, the first result counts for all. */
 async function wholeAnswer(
   gateway: Gateway,
+  endpoint: Endpoint,
   answer: Answer & AnsweredRows,
   key: string,
   reader: RowsContext,
@@ -248,7 +252,7 @@ async function wholeAnswer(
   const { query, hasMore } = answer;
   const result = await completed(answer.result, hasMore);
   if (result.kind === "stream") return { ...answer, result };
-  const part = partAtHand(gateway, query, key, reader);
+  const part = partAtHand(gateway, endpoint, query, key, reader);
   if (part !== null) return part;
   const kept = gateway.wholeResults.keep(reader.caller.id, key, { ...answer, result });
   return { ...answer, result: kept, ownsResult: false };
@@ -256,14 +260,22 @@ async function wholeAnswer(
 
 /** The answer with a part of the result that the caller reads in parts; null where there is none, or the request needs another. */
 function partAtHand(
-  { wholeResults }: Gateway,
+  gateway: Gateway,
+  endpoint: Endpoint,
   query: ResolvedQuery,
   key: string,
   { caller, readsPart }: RowsContext,
 ): Answer | null {
-  const kept = readsPart && wholeResults.get(caller.id, key);
+  const kept = readsPart && gateway.wholeResults.get(caller.id, key);
   if (!kept || !readsPart(kept.result.bytes)) return null;
-  return { query, ...kept, hasRunQuery: false, ownsResult: false, total: null };
+  const now = gateway.qualityOf(endpoint);
+  const version = gateway.versionOf(endpoint.path);
+  const isSameBuild = kept.version?.id === version?.id;
+  // Of rows of another build nobody knows any more whether their tests failed.
+  const mayBeRefused = !isSameBuild || (version === null && kept.quality?.state !== now?.state);
+  if (endpoint.onFailedTest === "refuse" && mayBeRefused) return null;
+  const quality = isSameBuild && version !== null ? now : kept.quality;
+  return { query, ...kept, quality, hasRunQuery: false, ownsResult: false, total: null };
 }
 
 /** Written out: a copy by `...` of what a request carries took 2.5 µs. */

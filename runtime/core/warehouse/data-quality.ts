@@ -1,4 +1,5 @@
 import type { BuildRecords, TestRun } from "./data-versions.js";
+import { hadFailed, isFailure } from "./result-history.js";
 
 /** What the last results of a model's dbt tests say of its rows (runtime/docs/freshness.md). */
 export interface DataQuality {
@@ -19,9 +20,8 @@ export function qualityOf(
   nodes: readonly string[],
 ): DataQuality | null {
   if (tests.length === 0) return null;
-  // Otherwise the tests are of other rows than the copy has.
-  if (!records.holdsLastBuilds(path)) return { state: "unknown", failed: 0 };
   const runs = tests.map((test) => records.tests.get(test));
+  if (!records.holdsLastBuilds(path)) return qualityOfOldCopy(runs, records.heldUntil(path));
   const failed = runs.filter(hasFailed).length;
   if (failed > 0) return { state: "failed", failed };
   // Of an unknown build, and of rows that dbt does not build, nobody knows whether they are those that were tested.
@@ -30,8 +30,14 @@ export function qualityOf(
   return { state: isPassed ? "passed" : "unknown", failed: 0 };
 }
 
+/** Tests that ran later are of other rows than the copy has. `until`: when the build after its own ended. */
+function qualityOfOldCopy(runs: readonly (TestRun | undefined)[], until: number | null): DataQuality {
+  const failed = until === null ? 0 : runs.filter((run) => hadFailed(run, until)).length;
+  return { state: failed > 0 ? "failed" : "unknown", failed };
+}
+
 export function hasFailed(run: TestRun | undefined): boolean {
-  return run?.status === "fail" || run?.status === "error";
+  return isFailure(run?.status);
 }
 
 function isOfRows({ status, skippedAt, completedAt }: TestRun, builtAt: number): boolean {

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Relation } from "../model/endpoint.js";
+import { lastUntil, withEarlier, withEarlierRuns } from "./result-history.js";
 
 /** The latest builds of an endpoint's own and upstream nodes. */
 export interface DataVersion {
@@ -64,6 +65,8 @@ export interface NodeBuild {
   readonly freshAt?: number;
   /** Rows written: all of a table, the new ones of an incremental model; null or absent where dbt does not report them. */
   readonly rows?: number | null;
+  /** When builds before it ended, the last first, in milliseconds since 1970. At most 20. */
+  readonly earlier?: readonly number[];
 }
 
 /** The last result of a dbt test. */
@@ -77,6 +80,8 @@ export interface TestRun {
   readonly skippedAt?: number;
   /** Rows that break the rule; null where dbt does not report them. */
   readonly failures: number | null;
+  /** Results before it, the last first: the first one of those in a row that failed, or did not. At most 20. */
+  readonly earlier?: readonly Pick<TestRun, "status" | "completedAt">[];
 }
 
 /** What dbt last found of the age of a source's or a model's rows. */
@@ -130,14 +135,9 @@ export class BuildRecords {
     }
     for (const build of builds) {
       const known = this.builds.get(build.node);
-      if (build.completedAt <= Math.max(known?.completedAt ?? -Infinity, known?.freshAt ?? -Infinity))
-        continue;
-      // Without a build to continue, the node's version starts here.
-      const isFresh = build.reused && known !== undefined && !known.failed;
-      this.builds.set(
-        build.node,
-        isFresh ? { ...known, freshAt: build.completedAt } : afterBuild(build, known),
-      );
+      const last = known === undefined ? build : lastBuildOf(known, build);
+      if (isDeepStrictEqual(last, known)) continue;
+      this.builds.set(build.node, last);
       this.changes++;
     }
     for (const run of tests) {
@@ -178,6 +178,14 @@ export class BuildRecords {
         times.every(([node, time]) => this.builds.get(node)?.completedAt === Date.parse(time))
       );
     });
+  }
+
+  /** Until when the copies that the endpoint at a path reads held the last builds, in milliseconds since 1970; null where nobody knows. */
+  heldUntil(path: string): number | null {
+    return lastUntil(
+      this.builds,
+      (this.#loads.get(path) ?? []).map((load) => load?.builds ?? null),
+    );
   }
 
   isStale({ builds }: RelationLoad): boolean {
@@ -242,6 +250,15 @@ export class BuildRecords {
   }
 }
 
+/** The last build of a node; reports may come in any order. */
+function lastBuildOf(known: NodeBuild, build: NodeBuild): NodeBuild {
+  if (build.completedAt <= Math.max(known.completedAt, known.freshAt ?? -Infinity))
+    return build.reused ? known : withEarlier(known, build);
+  // Without a build to continue, the node's version starts here.
+  if (build.reused && !known.failed) return { ...known, freshAt: build.completedAt };
+  return withEarlier(afterBuild(build, known), known);
+}
+
 /** The last result of a test. One that dbt skips keeps the result that it had; reports may come in any order. */
 function lastOf(known: TestRun, run: TestRun): TestRun {
   const newer = run.completedAt > known.completedAt ? run : known;
@@ -251,12 +268,13 @@ function lastOf(known: TestRun, run: TestRun): TestRun {
     each.status === "skipped" ? each.completedAt : (each.skippedAt ?? 0),
   );
   const skippedAt = Math.max(...skips);
-  return skippedAt > result.completedAt ? { ...result, skippedAt } : result;
+  const last = withEarlierRuns(result, known, run);
+  return skippedAt > last.completedAt ? { ...last, skippedAt } : last;
 }
 
 /** After a failed build the rows are those of the build before, or newer ones. */
-function afterBuild(build: NodeBuild, known: NodeBuild | undefined): NodeBuild {
-  const before = known?.freshAt ?? (known?.failed ? undefined : known?.completedAt);
+function afterBuild(build: NodeBuild, known: NodeBuild): NodeBuild {
+  const before = known.freshAt ?? (known.failed ? undefined : known.completedAt);
   return build.failed && before !== undefined ? { ...build, freshAt: before } : build;
 }
 

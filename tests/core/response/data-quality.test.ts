@@ -164,6 +164,46 @@ describe("what dbt's tests say of rows", () => {
     expect(await shown(service, "untested")).toMatchObject({ tests: null });
   });
 
+  it("of a part is what is known now of the same build", async () => {
+    const service = await started();
+    const range = { range: "bytes=0-1" };
+    service.build(100);
+    const read = async () => (await ask(service, "served", range)).headers["x-data-quality"];
+    expect(await read()).toBe("unknown");
+    service.test(101, both("served", "pass"));
+    expect(await read()).toBe("passed");
+    service.test(102, both("served", "pass", "fail"));
+    expect(await read()).toBe("failed;failed=1");
+    // Of the build before nothing new is known.
+    service.build(200);
+    service.test(201, both("served", "pass"));
+    expect(await read()).toBe("unknown");
+  });
+
+  it("closes an endpoint also to kept parts of a build that failed, once a later one has passed", async () => {
+    const service = await started();
+    const update = (n: number) =>
+      ownerQuery(
+        byEngine({
+          postgres: `UPDATE "${schema}".numbers SET n = ${String(n)}`,
+          clickhouse: `ALTER TABLE "${schema}".numbers UPDATE n = ${String(n)} WHERE true SETTINGS mutations_sync = 2`,
+        }),
+      );
+    const read = async () => {
+      const { status, text } = await ask(service, "refused", { range: "bytes=0-99" });
+      return [status, /"n":\s*(\d)/.exec(text)?.[1]];
+    };
+    await update(5);
+    service.build(100);
+    expect(await read()).toEqual([206, "5"]);
+    service.test(101, both("refused", "fail"));
+    expect((await read())[0]).toBe(503);
+    await update(6);
+    service.build(200);
+    service.test(201, both("refused", "pass"));
+    expect(await read()).toEqual([206, "6"]);
+  });
+
   it("closes an endpoint that refuses such rows, also to kept ones and to what is asked of them", async () => {
     const service = await started();
     service.build(100);
