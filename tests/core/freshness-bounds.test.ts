@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { dueOf, freshnessText } from "../../runtime/core/model/freshness.js";
 import { dueIn, lateAmong } from "../../runtime/core/warehouse/freshness-checks.js";
+import { qualityOf } from "../../runtime/core/warehouse/data-quality.js";
 import { BuildRecords } from "../../runtime/core/warehouse/data-versions.js";
 
 const due = (promise: { within?: number; by?: string }, built: string): string =>
@@ -205,5 +206,31 @@ it(`nothing is fresh while the rows, a source or a model above are late, in ${St
       const late = found.filter(({ loaded, error: bound }) => bound !== null && now > loaded + bound * 1000);
       expect(lateAmong(records, above, now)).toEqual(late.map(({ node }) => node));
     }
+  }
+});
+
+it("a copy has failed if the last test before the next build did, in 1000 random sequences of reports", () => {
+  let seed = 7;
+  const below = (n: number): number => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed % n;
+  };
+  const statuses = ["pass", "warn", "fail", "error"] as const;
+  for (let i = 0; i < 1000; i++) {
+    const records = new BuildRecords();
+    const builds = [...new Set(Array.from({ length: 2 + below(8) }, () => 10 * below(50)))];
+    const runs = Array.from({ length: 1 + below(10) }, (_, at) => ({
+      ...{ test: "t", completedAt: 50 * at + 1 + below(8), failures: null },
+      status: statuses[below(4)]!,
+    }));
+    for (const completedAt of builds) records.record([{ node: "n", completedAt }]);
+    for (const run of runs) records.record([], [run]);
+    const inOrder = builds.sort((a, b) => a - b);
+    const at = below(inOrder.length);
+    const held = new Date(inOrder[at]!).toISOString();
+    records.recordLoads(new Map([["/p", [{ relation: "r", id: "1", builds: { n: held } }]]]));
+    const before = runs.filter(({ completedAt }) => completedAt < (inOrder[at + 1] ?? Infinity)).at(-1);
+    const hasFailed = before?.status === "fail" || before?.status === "error";
+    expect(qualityOf(records, "/p", ["t"], ["n"])?.state === "failed").toBe(hasFailed);
   }
 });
