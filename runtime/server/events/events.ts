@@ -29,7 +29,7 @@ export class Events {
   readonly #watch: EndpointWatch;
   readonly #timer: Interval;
   #log: EventLog | null = null;
-  #opening: Promise<EventLog | null> | null = null;
+  #opening: { readonly isAsked: boolean; readonly log: Promise<EventLog | null> } | null = null;
   #lookedAt = -Infinity;
   #checking: Promise<void> | null = null;
   #isFailing = false;
@@ -58,7 +58,7 @@ export class Events {
     this.#isClosed = true;
     this.#timer.stop();
     await this.#checking;
-    await this.#opening?.catch(() => null);
+    await this.#opening?.log.catch(() => null);
     await this.#log?.store.close();
   }
 
@@ -78,13 +78,16 @@ export class Events {
 
   async #open(isAsked: boolean): Promise<EventLog | null> {
     while (this.#opening !== null) {
-      const opened = await this.#opening.catch(() => null);
-      if (opened !== null || !isAsked) return opened;
+      const { isAsked: isEnough, log } = this.#opening;
+      // All who ask meanwhile share one attempt: each would wait for those before it while the database does not answer.
+      if (isEnough || !isAsked) return log;
+      await log.catch(() => null);
     }
-    if (this.#isClosed) return null;
+    if (this.#log !== null || this.#isClosed) return this.#log;
     this.#lookedAt = performance.now();
-    this.#opening = this.#openLog(isAsked).finally(() => (this.#opening = null));
-    return this.#opening;
+    const log = this.#openLog(isAsked).finally(() => (this.#opening = null));
+    this.#opening = { isAsked, log };
+    return log;
   }
 
   async #openLog(isAsked: boolean): Promise<EventLog | null> {

@@ -3,6 +3,7 @@ import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
 import type { RunningService } from "../../../runtime/server/server.js";
 import { atEnd } from "../../support/at-end.js";
 import { ownDatabase, queryAt } from "../../support/database.js";
+import { proxyOf } from "../../support/database-proxy.js";
 import { sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { KEYS, startManifest } from "../../support/service.js";
@@ -125,6 +126,23 @@ describe("a client that waits for events", () => {
     expect((await listenTo(url, { key: KEYS.tier2 })).status).toBe(503);
     first.close();
     await expect.poll(async () => (await listenTo(url, { key: KEYS.tier2 })).status, SOON).toBe(200);
+  });
+
+  it("is refused with all others that ask at once as soon as the database does not answer", async () => {
+    let isMute = false;
+    const { url: KEYS_DATABASE_URL } = await proxyOf(await ownDatabase(), (client, open) => {
+      if (isMute) return;
+      const database = open();
+      client.pipe(database).pipe(client);
+      client.on("close", () => database.destroy());
+    });
+    const { url } = await start({ KEYS_DATABASE_URL });
+    isMute = true;
+    const begun = performance.now();
+    const asked = await Promise.all(Array.from({ length: 4 }, () => listenTo(url)));
+    expect(asked.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
+    // An attempt to connect takes 3 s; another may be under way.
+    expect(performance.now() - begun).toBeLessThan(8000);
   });
 
   it("gets a comment within 16 s, and the end when the server stops", async () => {
