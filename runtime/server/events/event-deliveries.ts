@@ -191,7 +191,8 @@ const CLAIM = `WITH due AS (
     claimed_until::text AS until`;
 
 /** Values of each: from \`$4\` on. */
-const RELEASE = "claimed_until = NULL, unknown_since = NULL";
+/** Behind others that are due: many whose receivers are slow hold none back. */
+const RELEASE = "claimed_until = NULL, attempt_at = now(), unknown_since = NULL";
 const SENT = "attempts = 0, last_result = $4, last_result_at = now(), unknown_since = NULL";
 const FAILED = `attempts = attempts + 1, attempt_at = now() + make_interval(secs => $4), last_result = $5, last_result_at = now(),
   claimed_until = NULL`;

@@ -58,7 +58,7 @@ const sentTo = (receiver: Receiver, secret: string): readonly string[] =>
 
 describe("a subscription", () => {
   it("gets each event of what its key may call, signed and in order, and what it was made for", async () => {
-    const { build, subscribe, send } = await start();
+    const { build, subscribe, send, databaseUrl } = await start();
     const [all, one, partner] = [await ownReceiver(), await ownReceiver(), await ownReceiver()];
     const secrets = [
       await subscribe({ url: all.url }),
@@ -87,6 +87,10 @@ describe("a subscription", () => {
       { url: one.url, paths: ["/v1/shop/items"], types: ["data.rebuilt"] },
     ]);
     expect(JSON.stringify(body)).not.toMatch(/secret|whsec/);
+    // One that was served is behind others that are due.
+    const isBehind =
+      'SELECT bool_and(attempt_at > created_at) AS "isBehind" FROM routewright_events.subscriptions';
+    await expect.poll(() => queryAt(databaseUrl, isBehind), SOON).toEqual([{ isBehind: true }]);
   });
 
   it("is refused to whom and where nothing can be sent", async () => {
