@@ -1,7 +1,7 @@
 import { type Html, html } from "../../core/http/html.js";
 
 /** What every form of a reader has. */
-export interface Reader {
+export interface SignedInReader {
   readonly name: string;
   readonly mail: string | null;
   /** Address of the page, such as `/data/account`. */
@@ -11,7 +11,7 @@ export interface Reader {
 
 /** A form with what proves that it is of this page. */
 export function form(
-  { root, formToken }: Reader,
+  { root, formToken }: SignedInReader,
   action: string,
   content: Html,
   organization?: string,

@@ -1,4 +1,4 @@
-import { form, type Reader } from "./form.js";
+import { form, type SignedInReader } from "./form.js";
 import { type Html, html } from "../../core/http/html.js";
 
 /** A key that was just made: it is nowhere else. `call`: how to use it. */
@@ -41,7 +41,7 @@ export function welcome(root: string, title: string, who: string, terms: string 
 }
 
 /** What an invitation offers. `reader` null: whoever opened it has not signed in. */
-export function invitation(root: string, reader: Reader | null, code: string, offer: string): Html {
+export function invitation(root: string, reader: SignedInReader | null, code: string, offer: string): Html {
   return html`<main id="account">
     <section class="panel first">
       <h2>You are invited</h2>
@@ -57,7 +57,12 @@ export function invitation(root: string, reader: Reader | null, code: string, of
 }
 
 /** Why there is nothing else, and what to do. */
-export function message(root: string, title: string, text: string, reader: Reader | null = null): Html {
+export function message(
+  root: string,
+  title: string,
+  text: string,
+  reader: SignedInReader | null = null,
+): Html {
   return html`<main id="account">
     <section class="panel">
       <h2>${title}</h2>

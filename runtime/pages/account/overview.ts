@@ -1,6 +1,6 @@
 import type { QuotaUnit } from "../../core/model/plan.js";
 import type { DayOfUse } from "./chart.js";
-import type { Reader } from "./form.js";
+import type { SignedInReader } from "./form.js";
 import type { Html } from "../../core/http/html.js";
 
 export interface ShownKey {
@@ -40,7 +40,7 @@ export interface SumOfUse {
 }
 
 export interface Overview {
-  readonly reader: Reader;
+  readonly reader: SignedInReader;
   readonly organization: { readonly id: string; readonly name: string };
   readonly organizations: readonly { readonly id: string; readonly name: string }[];
   readonly isOwner: boolean;

@@ -1,5 +1,5 @@
 import { usageChart } from "./chart.js";
-import { form, type Reader } from "./form.js";
+import { form, type SignedInReader } from "./form.js";
 import { type Html, html } from "../../core/http/html.js";
 import type { Overview, SumOfUse } from "./overview.js";
 
@@ -132,7 +132,7 @@ export function changesOf({ changes }: Overview): Html {
   </section>`;
 }
 
-export function endOf({ organization, isOwner }: Overview, reader: Reader): Html {
+export function endOf({ organization, isOwner }: Overview, reader: SignedInReader): Html {
   return html`<section>
     <details>
       <summary>

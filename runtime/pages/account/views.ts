@@ -1,5 +1,5 @@
 import type { QuotaUnit } from "../../core/model/plan.js";
-import { form, type Reader } from "./form.js";
+import { form, type SignedInReader } from "./form.js";
 import { type Html, html } from "../../core/http/html.js";
 import type { Overview, ShownPlan } from "./overview.js";
 import { changesOf, endOf, peopleOf, usageOf } from "./sections.js";
@@ -138,7 +138,7 @@ function keysOf(shown: Overview): Html {
 }
 
 function act(
-  reader: Reader,
+  reader: SignedInReader,
   action: string,
   organization: string,
   id: string,

@@ -17,7 +17,7 @@ import {
   visitorOf,
 } from "./account.js";
 import { isFormToken } from "./cookies.js";
-import { lockedRole, type Role } from "./members.js";
+import { lockedRole, type MemberRole } from "./members.js";
 
 /** A form that somebody who is signed in has sent, in a transaction of the database. */
 export interface SentForm {
@@ -31,11 +31,11 @@ export interface SentForm {
 /** A form about an organization of which its sender is a member. */
 export interface OrganizationForm extends SentForm {
   readonly organization: string;
-  readonly role: Role;
+  readonly role: MemberRole;
 }
 
 /** The response to a form, or what makes it once the transaction has ended. */
-export type Outcome = Reply | (() => Promise<Reply>);
+export type FormResult = Reply | (() => Promise<Reply>);
 
 /** Forms of a network in a minute, by what they are about. */
 const MOST = { form: FORMS_A_MINUTE, invitation: ATTEMPTS_A_MINUTE } as const;
@@ -47,7 +47,7 @@ const MAX_FORM = 16_384;
 export function formRoute(
   page: AccountPage,
   path: string,
-  handle: (form: SentForm) => Promise<Outcome>,
+  handle: (form: SentForm) => Promise<FormResult>,
   attempt: keyof typeof MOST = "form",
 ): DataRoute {
   return pageRoute(page, "POST", path, (exchange) => receive(page, exchange, attempt, handle));
@@ -57,8 +57,8 @@ export function formRoute(
 export function organizationRoute(
   page: AccountPage,
   path: string,
-  handle: (form: OrganizationForm) => Promise<Outcome>,
-  required: Role = "member",
+  handle: (form: OrganizationForm) => Promise<FormResult>,
+  required: MemberRole = "member",
 ): DataRoute {
   return formRoute(page, path, async (form) => {
     const organization = form.field("organization");
@@ -74,7 +74,7 @@ async function receive(
   page: AccountPage,
   exchange: Exchange,
   attempt: keyof typeof MOST,
-  handle: (form: SentForm) => Promise<Outcome>,
+  handle: (form: SentForm) => Promise<FormResult>,
 ): Promise<Handled<HttpError>> {
   if (isForeign(page, exchange)) return FOREIGN(page);
   const refused = await tooMany(page, exchange, attemptOf(exchange, attempt), MOST[attempt]);
@@ -82,7 +82,7 @@ async function receive(
   const text = await readBodyText(exchange.request, exchange.context.caller);
   if (text === null || isHttpError(text)) return text;
   const fields = text.length > MAX_FORM ? new URLSearchParams() : new URLSearchParams(text);
-  const outcome = await page.tables.inTransaction<Outcome>(async (tables) => {
+  const outcome = await page.tables.inTransaction<FormResult>(async (tables) => {
     const visitor = await visitorOf(page, tables, exchange);
     if (visitor === null) return told(page, 401, "Signed out", "Your session has ended. Sign in again.");
     if (!isFormToken(visitor.session, fields.get("form") ?? "")) return FOREIGN(page);

@@ -7,7 +7,7 @@ import { KeyDatabase } from "../key-database.js";
 import type { KeyOwner } from "../key-store.js";
 import { organizationsIn } from "../organizations.js";
 import { type AccountPage, figuresIn, planOf, told } from "./account.js";
-import { type OrganizationForm, organizationRoute, type Outcome } from "./forms.js";
+import { type OrganizationForm, organizationRoute, type FormResult } from "./forms.js";
 import { actorOf, membershipsOf } from "./members.js";
 import { afterForm, callOf, MAX_KEYS } from "./overview.js";
 
@@ -30,7 +30,7 @@ export function keyRoutes(page: AccountPage): readonly DataRoute[] {
 const keysOf = ({ tables, visitor }: OrganizationForm): KeyDatabase =>
   new KeyDatabase(tables, actorOf(visitor.person.id));
 
-async function create(page: AccountPage, form: OrganizationForm): Promise<Outcome> {
+async function create(page: AccountPage, form: OrganizationForm): Promise<FormResult> {
   const { organization, field } = form;
   const found = await organizationsIn(form.tables, "").find(organization);
   if (found === null || planOf(page, found.plan) === null)
@@ -102,7 +102,7 @@ const sentTwice = (page: AccountPage): Reply =>
     "This form was sent already. A key is shown once: replace it where you have lost it.",
   );
 
-async function rotate(page: AccountPage, form: OrganizationForm): Promise<Outcome> {
+async function rotate(page: AccountPage, form: OrganizationForm): Promise<FormResult> {
   if (!isId(form.field("id"))) return noKey(page);
   if (!(await isFirst(form, form.field("once")))) return sentTwice(page);
   const rotated = await keysOf(form).rotate(form.field("id"), KEEP_SECONDS, form.organization);
@@ -111,7 +111,7 @@ async function rotate(page: AccountPage, form: OrganizationForm): Promise<Outcom
   return shownAfter(page, form, newKey(key, callOf(page, await planNameOf(form), key), until));
 }
 
-async function revoke(page: AccountPage, form: OrganizationForm): Promise<Outcome> {
+async function revoke(page: AccountPage, form: OrganizationForm): Promise<FormResult> {
   const id = form.field("id");
   const revoked = isId(id) ? await keysOf(form).revoke(id, form.organization) : null;
   if (revoked?.ok !== true) return noKey(page);
@@ -124,6 +124,6 @@ const noKey = (page: AccountPage): Reply =>
   told(page, 404, "No such key", "This organization has no such key, or it has ended.");
 
 /** The page with what a form did. */
-export function shownAfter(page: AccountPage, form: OrganizationForm, notice: Html): Promise<Outcome> {
+export function shownAfter(page: AccountPage, form: OrganizationForm, notice: Html): Promise<FormResult> {
   return afterForm(page, form.tables, form.visitor, form.organization, notice);
 }

@@ -6,21 +6,21 @@ import { digestOf, randomText } from "./people.js";
 
 /** An owner manages people and the organization; a member its keys. */
 export const ROLES = ["owner", "member"] as const;
-export type Role = (typeof ROLES)[number];
+export type MemberRole = (typeof ROLES)[number];
 
 /** An organization of a person. */
 export interface Membership {
   readonly organization: string;
   readonly name: string;
   readonly plan: string | null;
-  readonly role: Role;
+  readonly role: MemberRole;
 }
 
 export interface Member {
   readonly person: string;
   readonly name: string;
   readonly mail: string | null;
-  readonly role: Role;
+  readonly role: MemberRole;
 }
 
 export interface Invitation {
@@ -28,7 +28,7 @@ export interface Invitation {
   /** Null: one of their own. */
   readonly organization: string | null;
   readonly name: string;
-  readonly role: Role;
+  readonly role: MemberRole;
   readonly expires: string;
 }
 
@@ -45,8 +45,8 @@ export async function lockedRole(
   tables: Statements,
   organization: string,
   person: string,
-): Promise<Role | null> {
-  const [found] = await tables.run<{ readonly role: Role }>([LOCK, ROLE], [organization, person]);
+): Promise<MemberRole | null> {
+  const [found] = await tables.run<{ readonly role: MemberRole }>([LOCK, ROLE], [organization, person]);
   return found?.role ?? null;
 }
 
@@ -58,7 +58,7 @@ export async function addMember(
   tables: Statements,
   organization: string,
   person: string,
-  role: Role,
+  role: MemberRole,
 ): Promise<void> {
   await tables.run([ADD], [organization, person, role, actorOf(person)]);
 }
@@ -71,7 +71,7 @@ export async function setRole(
     organization,
     person,
     role,
-  }: { readonly organization: string; readonly person: string; readonly role: Role },
+  }: { readonly organization: string; readonly person: string; readonly role: MemberRole },
 ): Promise<boolean> {
   return (await tables.run([SET_ROLE], [organization, person, role, actor])).length > 0;
 }
@@ -92,7 +92,7 @@ export const INVITATION_DAYS = 7;
 export async function invite(
   tables: Statements,
   actor: string,
-  { organization, role }: { readonly organization: string | null; readonly role: Role },
+  { organization, role }: { readonly organization: string | null; readonly role: MemberRole },
 ): Promise<{ readonly id: string; readonly code: string; readonly expires: string }> {
   const id = randomBytes(8).toString("hex");
   const code = randomText();

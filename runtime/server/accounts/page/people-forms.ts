@@ -4,7 +4,13 @@ import { done, newInvitation } from "../../../pages/account/notices.js";
 import type { Statements } from "../../../postgres/own-tables.js";
 import { organizationsIn } from "../organizations.js";
 import { type AccountPage, figuresIn, movedTo, rootOf, told, unknown } from "./account.js";
-import { formRoute, type OrganizationForm, organizationRoute, type SentForm, type Outcome } from "./forms.js";
+import {
+  formRoute,
+  type OrganizationForm,
+  organizationRoute,
+  type SentForm,
+  type FormResult,
+} from "./forms.js";
 import { shownAfter } from "./key-forms.js";
 import {
   actorOf,
@@ -16,7 +22,7 @@ import {
   membershipsOf,
   membersOf,
   removeMember,
-  type Role,
+  type MemberRole,
   ROLES,
   setRole,
   withdrawInvitation,
@@ -30,7 +36,7 @@ const MAX_NAME = 100;
 
 /** What owners do, and how anybody ends their account. */
 export function peopleRoutes(page: AccountPage): readonly DataRoute[] {
-  const owners = (path: string, handle: (page: AccountPage, form: OrganizationForm) => Promise<Outcome>) =>
+  const owners = (path: string, handle: (page: AccountPage, form: OrganizationForm) => Promise<FormResult>) =>
     organizationRoute(page, path, (form) => handle(page, form), "owner");
   return [
     owners("/name", rename),
@@ -44,7 +50,7 @@ export function peopleRoutes(page: AccountPage): readonly DataRoute[] {
 
 const actorIn = ({ visitor }: SentForm): string => actorOf(visitor.person.id);
 
-async function rename(page: AccountPage, form: OrganizationForm): Promise<Outcome> {
+async function rename(page: AccountPage, form: OrganizationForm): Promise<FormResult> {
   const name = form.field("name");
   if (name.length > MAX_NAME)
     return told(page, 400, "Not saved", `A name has at most ${String(MAX_NAME)} characters.`);
@@ -52,7 +58,7 @@ async function rename(page: AccountPage, form: OrganizationForm): Promise<Outcom
   return shownAfter(page, form, done("The name is saved."));
 }
 
-async function makeInvitation(page: AccountPage, form: OrganizationForm): Promise<Outcome> {
+async function makeInvitation(page: AccountPage, form: OrganizationForm): Promise<FormResult> {
   const { tables, organization } = form;
   const role = ROLES.find((each) => each === form.field("role"));
   if (role === undefined) return told(page, 400, "No invitation", "Choose a role.");
@@ -77,13 +83,13 @@ async function mostMembers(page: AccountPage, { tables, organization }: Organiza
   return (found && figuresIn(page, found).members) ?? MAX_MEMBERS;
 }
 
-async function withdraw(page: AccountPage, form: OrganizationForm): Promise<Outcome> {
+async function withdraw(page: AccountPage, form: OrganizationForm): Promise<FormResult> {
   const { tables, organization, field } = form;
   const isGone = await withdrawInvitation(tables, actorIn(form), organization, field("id"));
   return isGone ? shownAfter(page, form, done("The invitation is withdrawn.")) : unknown(page);
 }
 
-async function changeRole(page: AccountPage, form: OrganizationForm): Promise<Outcome> {
+async function changeRole(page: AccountPage, form: OrganizationForm): Promise<FormResult> {
   const { tables, organization, field } = form;
   const role = ROLES.find((each) => each === field("role"));
   if (role === undefined) return told(page, 400, "Not changed", "Choose a role.");
@@ -93,7 +99,7 @@ async function changeRole(page: AccountPage, form: OrganizationForm): Promise<Ou
   return isChanged ? shownAfter(page, form, done("The role is changed.")) : unknown(page);
 }
 
-async function remove(page: AccountPage, form: OrganizationForm): Promise<Outcome> {
+async function remove(page: AccountPage, form: OrganizationForm): Promise<FormResult> {
   const { tables, organization, field, visitor } = form;
   const person = field("person");
   if (await isOnlyOwner(form, person)) return lastOwner(page);
@@ -116,7 +122,7 @@ const lastOwner = (page: AccountPage): Reply =>
   );
 
 /** Erases a person. What nobody else belongs to is closed; counts stay. */
-async function end(page: AccountPage, form: SentForm): Promise<Outcome> {
+async function end(page: AccountPage, form: SentForm): Promise<FormResult> {
   const { tables, visitor, field, exchange } = form;
   const { id } = visitor.person;
   if (field("sure") !== "yes") return told(page, 400, "Not deleted", "Tick the box to delete your account.");
@@ -148,5 +154,5 @@ async function othersIn(
 }
 
 /** Others would have an organization that nobody manages. */
-const isMissingOwner = (role: Role | null, others: readonly Member[]): boolean =>
+const isMissingOwner = (role: MemberRole | null, others: readonly Member[]): boolean =>
   role === "owner" && others.length > 0 && !others.some((each) => each.role === "owner");
