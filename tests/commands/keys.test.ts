@@ -1,11 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { KeyDatabase } from "../../runtime/server/accounts/key-database.js";
 import { ownDatabase, queryAt } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";
 import { GOOD, routewright } from "./run.js";
 
+const OWNER = { user: "ann", tier: "tier1", org: "acme" } as const;
 const CREATE = ["create", "--user", "ann", "--tier", "tier1", "--org", "acme"];
 
 const folder = ownFolder();
@@ -109,7 +111,10 @@ describe("routewright keys, with KEYS_DATABASE_URL,", () => {
     );
     expect((await run("plan")).out).toContain("acme\tpro\t2\trequests 5000, keys 3\n");
     // Of two at once one is the third.
-    expect((await Promise.all([create(), create()])).filter((text) => text === refusal)).toHaveLength(1);
+    const stores = [await KeyDatabase.open(own, plans), await KeyDatabase.open(own, plans)];
+    const made = await Promise.all(stores.map((store) => store.create(OWNER)));
+    expect(made.filter(({ ok }) => ok)).toHaveLength(1);
+    for (const store of stores) await store.close();
     const [id = ""] = /^[0-9a-f]{12}/m.exec((await run("list")).out) ?? [];
     // A rotation adds no key, nor does the key that it replaces count.
     expect((await run("rotate", id)).exit).toBe(0);

@@ -29,12 +29,14 @@ export interface Run {
 
 type Variables = Readonly<Record<string, string>>;
 
-/** Runs `routewright` in this process, in a folder. Whatever it says, it never shows a stack trace. */
+/** Runs `routewright` in this process, in a folder, one command at a time. Whatever it says, it never shows a stack trace. */
 export async function routewright(
   cwd: string,
   args: readonly string[],
   variables: Variables = {},
 ): Promise<Run> {
+  if (isRunning) throw new Error("Another command runs: two would leave each other's folder behind.");
+  isRunning = true;
   const { env } = process;
   const before = process.cwd();
   process.env = { PATH: env["PATH"], ...variables };
@@ -45,8 +47,11 @@ export async function routewright(
   } finally {
     process.chdir(before);
     process.env = env;
+    isRunning = false;
   }
 }
+
+let isRunning = false;
 
 /** The same in a process of its own, of another user if need be. */
 export function routewrightProcess(
