@@ -7,9 +7,11 @@ import type { Operators } from "../../../runtime/server/accounts/operators/opera
 import { proxyOf } from "../../support/database-proxy.js";
 import { sendRequest } from "../../support/http-client.js";
 import { KEYS, startFolder } from "../../support/service.js";
-import { call, database, folder, type Json, made, OPERATOR, service } from "./operated.js";
+import { type Json, OPERATOR, ownOperated } from "./operated.js";
 
 vi.setConfig({ testTimeout: 60_000 });
+
+const { call, database, folder, made, service } = await ownOperated();
 
 const PATHS = [
   ["GET", "/organizations"],
