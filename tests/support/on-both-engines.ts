@@ -74,6 +74,7 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
   ...reason(FAULT, ["errors-behind", "failures", "replica"].map(handler)),
   [handler("former-paths")]: "a former path has the handler of the new one: no query differs",
   [handler("problem-details")]: BEFORE_A_QUERY,
+  [handler("versions")]: "a version is an endpoint of its own: no query differs",
   [handler("metrics")]: "counts requests: the engine takes no part",
   [handler("schemathesis")]:
     "reads the OpenAPI document; properties.test.ts sends random requests to both engines",
