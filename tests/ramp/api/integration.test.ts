@@ -222,7 +222,7 @@ describe("an integration", () => {
       body: {},
     });
     expect(replay.status, replay.text).toBe(202);
-    const url = "https://shop.invalid/events";
+    const url = "https://shop.example/events";
     const added = await call("POST", "/v1/webhooks", { ...asProject, key: newKey(), body: { url } });
     const path = `/v1/webhooks/${String(added.json.id)}`;
     const calls = [

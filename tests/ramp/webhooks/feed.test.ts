@@ -219,7 +219,7 @@ describe("a project's webhooks over HTTP", () => {
   it("are made once per key, changed, switched off and on, and deleted", async () => {
     const project = await world.project();
     const { get, post, patch, remove } = of(project);
-    const given = { url: "https://shop.invalid/events", eventTypes: ["intent.status_changed"] };
+    const given = { url: "https://shop.example/events", eventTypes: ["intent.status_changed"] };
     const [first, again] = [
       await post("/v1/webhooks", given, "once"),
       await post("/v1/webhooks", given, "once"),
@@ -232,7 +232,7 @@ describe("a project's webhooks over HTTP", () => {
     const path = `/v1/webhooks/${String(webhook.id)}`;
     expect((await get("/v1/webhooks")).json).toEqual([webhook]);
     expect((await get(path)).json).toEqual(webhook);
-    const change = { url: "https://shop.invalid/other", eventTypes: null, concurrency: 3, enabled: false };
+    const change = { url: "https://shop.example/other", eventTypes: null, concurrency: 3, enabled: false };
     const changed = await patch(path, change);
     expect(changed.json).toMatchObject({ url: change.url, concurrency: 3, enabled: false });
     expect(changed.json).not.toHaveProperty("eventTypes");
@@ -254,7 +254,7 @@ describe("a project's webhooks over HTTP", () => {
   ])("do not lead to %s", async (url) => {
     const project = await world.project();
     const { post, patch } = of(project);
-    const webhook = (await post("/v1/webhooks", { url: "https://shop.invalid/" })).json;
+    const webhook = (await post("/v1/webhooks", { url: "https://shop.example/" })).json;
     const refused = [
       await post("/v1/webhooks", { url }),
       await patch(`/v1/webhooks/${String(webhook.id)}`, { url }),
@@ -336,14 +336,14 @@ describe("a project's webhooks over HTTP", () => {
     const { webhookId } = await world.webhook(project, receiver.url);
     const path = `/v1/webhooks/${webhookId}`;
     expect((await patch(path, { concurrency: 2 })).json).not.toHaveProperty("undeliverable");
-    await patch(path, { url: "https://shop.invalid/" });
+    await patch(path, { url: "https://shop.example/" });
     made(await setWebhook(world.database, project.id, { webhookId, url: receiver.url, allowPrivate: true }));
     expect((await get(path)).json).toMatchObject({ url: receiver.url, concurrency: 2 });
   });
 
   it("and events of another project do not exist", async () => {
     const [project, other] = [await world.project(), await world.project()];
-    const { webhookId } = await world.webhook(project, "https://shop.invalid/");
+    const { webhookId } = await world.webhook(project, "https://shop.example/");
     const { eventId } = (await of(project).post(`/v1/webhooks/${webhookId}/test`)).json;
     const { get, post, patch, remove } = of(other);
     const [webhook, event] = [`/v1/webhooks/${webhookId}`, `/v1/events/${String(eventId)}`];
