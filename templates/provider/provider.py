@@ -80,6 +80,20 @@ def onboarding_of(id_: str) -> dict:
     return {"id": id_, "requirements": [{"code": "KYC", "title": "Identity", "failureReason": None, **state}]}
 
 
+def onboard(order: dict, text: str) -> None:
+    """The same id again is the same order, whose checks go on."""
+    if onboardings.setdefault(order["id"], {"text": text, "checked": False})["text"] != text:
+        raise Refused(409, "OTHER_ORDER", "The id is that of another order.")
+
+
+def submit(id_: str, code: str) -> None:
+    """A form that is sent again changes nothing."""
+    onboarding = known(onboardings, id_)
+    if code != "KYC":
+        raise Refused(422, "UNKNOWN_CHECK", "There is no check of this code.")
+    onboarding["checked"] = True
+
+
 def payment_of(id_: str) -> dict:
     payment = known(payments, id_)
     order, status = payment["order"], payment["status"]
@@ -98,6 +112,8 @@ def pay(order: dict, text: str) -> None:
     """The same id again is the same order, and never a second payment."""
     before = payments.get(order["id"])
     if before is None:
+        if not onboardings.get(order["onboardingId"], {}).get("checked"):
+            raise Refused(409, "NOT_ONBOARDED", "The customer's checks are not complete.")
         payments[order["id"]] = {"order": order, "text": text, "status": "AWAITING_FUNDS", "refunds": []}
         threading.Timer(1, succeed, [order, "AWAITING_FUNDS"]).start()
     elif before["order"] is not None and before["text"] != text:
@@ -218,19 +234,19 @@ def answer(request: BaseHTTPRequestHandler, text: bytes) -> dict:
         raise Refused(401, "UNAUTHORIZED", "The signature is wrong.")
     body = json.loads(text) if text else None
     path, _, query = request.path.partition("?")
-    resource, id_, action = (path[1:].split("/") + ["", ""])[:3]
+    resource, id_, action, code = (path[1:].split("/") + ["", "", ""])[:4]
     match (request.command, resource, id_ != "", action):
         case ("GET", "capabilities", False, ""):
             return CAPABILITIES
         case ("POST", "quotes", False, ""):
             return quote(body)
         case ("POST", "onboardings", False, ""):
-            onboardings.setdefault(body["id"], {"checked": False})
+            onboard(body, text.decode())
             return onboarding_of(body["id"])
         case ("GET", "onboardings", True, ""):
             return onboarding_of(id_)
         case ("POST", "onboardings", True, "requirements"):
-            known(onboardings, id_)["checked"] = True
+            submit(id_, code)
             return onboarding_of(id_)
         case ("POST", "executions", False, ""):
             pay(body, text.decode())

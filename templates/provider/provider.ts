@@ -47,7 +47,7 @@ class Refused extends Error {
 }
 
 // In a database, with the money: both outlive a restart.
-const onboardings = new Map<string, { readonly order: Order; isChecked: boolean }>();
+const onboardings = new Map<string, { readonly text: string; isChecked: boolean }>();
 const payments = new Map<string, Payment>();
 const accounts = new Map<string, Account>();
 
@@ -110,6 +110,20 @@ function onboardingOf(id: string): unknown {
   return { id, requirements: [{ ...check, ...state }] };
 }
 
+/** The same id again is the same order, whose checks go on. */
+function onboard({ id }: Order, text: string): void {
+  const before = onboardings.get(id);
+  if (before === undefined) onboardings.set(id, { text, isChecked: false });
+  else if (before.text !== text) throw new Refused(409, "OTHER_ORDER", "The id is that of another order.");
+}
+
+/** A form that is sent again changes nothing. */
+function submit(id: string, code: string): void {
+  const onboarding = known(onboardings, id);
+  if (code !== "KYC") throw new Refused(422, "UNKNOWN_CHECK", "There is no check of this code.");
+  onboarding.isChecked = true;
+}
+
 const BANK = { beneficiary: "Example Payments", rail: "ACH", currency: "USD" };
 
 function paymentOf(id: string): unknown {
@@ -126,6 +140,8 @@ function paymentOf(id: string): unknown {
 function pay(order: Order, text: string): void {
   const before = payments.get(order.id);
   if (before === undefined) {
+    if (onboardings.get(order.onboardingId ?? "")?.isChecked !== true)
+      throw new Refused(409, "NOT_ONBOARDED", "The customer's checks are not complete.");
     payments.set(order.id, { text, order, status: "AWAITING_FUNDS", refunds: [] });
     setTimeout(() => void succeed(order, "AWAITING_FUNDS"), 1_000);
   } else if (before.order !== null && before.text !== text)
@@ -243,22 +259,20 @@ function isSigned(request: IncomingMessage, body: string): boolean {
 function answer(request: IncomingMessage, text: string): unknown {
   if (!isSigned(request, text)) throw new Refused(401, "UNAUTHORIZED", "The signature is wrong.");
   const { pathname, searchParams } = new URL(request.url ?? "", "http://provider.example");
-  const [resource, id = "", action] = pathname.slice(1).split("/");
+  const [resource, id = "", action, code = ""] = pathname.slice(1).split("/");
   const body: unknown = text === "" ? null : JSON.parse(text);
   switch (`${request.method ?? ""} ${resource ?? ""}/${id && "{id}"}/${action ?? ""}`) {
     case "GET capabilities//":
       return CAPABILITIES;
     case "POST quotes//":
       return quote(body as Parameters<typeof quote>[0]);
-    case "POST onboardings//": {
-      const order = body as Order;
-      if (!onboardings.has(order.id)) onboardings.set(order.id, { order, isChecked: false });
-      return onboardingOf(order.id);
-    }
+    case "POST onboardings//":
+      onboard(body as Order, text);
+      return onboardingOf((body as Order).id);
     case "GET onboardings/{id}/":
       return onboardingOf(id);
     case "POST onboardings/{id}/requirements":
-      known(onboardings, id).isChecked = true;
+      submit(id, code);
       return onboardingOf(id);
     case "POST executions//":
       pay(body as Order, text);

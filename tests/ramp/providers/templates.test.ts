@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { connectProvider } from "../../../runtime/ramp/operator/integrations.js";
+import { HttpProvider } from "../../../runtime/ramp/providers/provider.js";
 import { FIELD_PREFIX } from "../../../runtime/ramp/hosted-pages/requirement-form.js";
 import { atEnd } from "../../support/at-end.js";
 import { needs } from "../../support/needs.js";
@@ -36,6 +37,24 @@ describe.skipIf(!needs("python3")).each(["provider.ts", "provider.py"])("the tem
     expect(out).toContain("a deposit account is opened");
     expect(out).toContain("a full refund is REFUNDED");
     expect(exit).toBe(0);
+  });
+
+  it("refuses an unknown check, a payment before the checks, and another movement under a taken id", async () => {
+    const provider = new HttpProvider({ url: await start(file), keyId: "key", secret: "secret" });
+    const order = (id: string, srcAmount = "100.00") =>
+      JSON.stringify({ id, onboardingId: "1", movement: { srcAmount }, callbackUrl: "http://127.0.0.1:9" });
+    expect(await provider.startOnboarding("1", order("1"))).toMatchObject({ kind: "answer" });
+    const refusals = [
+      await provider.startOnboarding("1", order("1", "200.00")),
+      await provider.submit("1", "ADDRESS", { fields: {} }),
+      await provider.execute("2", order("2")),
+    ];
+    const codes = ["OTHER_ORDER", "UNKNOWN_CHECK", "NOT_ONBOARDED"];
+    expect(refusals).toMatchObject(codes.map((code) => ({ kind: "refused", code })));
+    expect(await provider.execution("2")).toEqual({ kind: "unknown" });
+    await provider.submit("1", "KYC", { fields: { fullName: "Ada" } });
+    expect(await provider.execute("2", order("2"))).toMatchObject({ value: { status: "AWAITING_FUNDS" } });
+    expect(await provider.execute("2", order("2", "200.00"))).toMatchObject({ code: "OTHER_ORDER" });
   });
 
   it("sells through the ramp: a form on the hosted page, a payment, a callback and a refund", async () => {
