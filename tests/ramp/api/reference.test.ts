@@ -180,6 +180,12 @@ it("fields of the provider protocol", () => {
   expect(rows.sort()).toEqual(expected.sort());
 });
 
+it("statuses of an execution", () => {
+  const rows = rowsOf(PROTOCOL, "Statuses of an execution");
+  const { status } = protocol.Execution.properties as unknown as Readonly<Record<string, Schema>>;
+  expect(rows.map(([name]) => plain(name))).toEqual(status?.enum);
+});
+
 it("time limits, attempts and occasions of the calls of the provider protocol", () => {
   expect(Object.keys(CALLS).sort()).toEqual(Object.keys(OPERATIONS).sort());
   const expected = Object.entries(OPERATIONS).map(([name, { method, path, ...more }]) => {

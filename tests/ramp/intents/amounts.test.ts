@@ -319,6 +319,20 @@ it("refunds come in parts; more than was paid needs attention", async () => {
   await needsAttention(id, "REFUND_MISMATCH");
 });
 
+it.each([
+  ["FAILED", "TRANSACTION_FAILED", []],
+  ["REFUNDED", "COMPLETED", ["RECEIPT_MISSING"]],
+] as const)("a payment that goes back undelivered, reported as %s: %s", async (status, then, reasons) => {
+  const setting = await ownSetting({ status: "PROCESSING" });
+  const id = await created(setting);
+  await until(setting, id, hasStatus("TRANSACTION_IN_PROGRESS"));
+  setting.provider.status = status;
+  setting.provider.execution = { refunds: [{ id: "r1", amount: "100", reason: "not delivered" }] };
+  const { json } = await until(setting, id, hasStatus(then));
+  expect(json.transaction).toMatchObject({ status, context: { refunds: [{ amount: "100.00" }] } });
+  expect(Object.keys((await attention(id)) ?? {})).toEqual(reasons);
+});
+
 it("instructions that do not fit need attention: the customer cannot pay", async () => {
   const details = { rail: "CARD", currency: "USD", amount: "999.00" };
   const setting = await ownSetting({
