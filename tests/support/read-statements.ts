@@ -27,7 +27,7 @@ const OF_THE_PRODUCT = /^routewright(?: health| usage| ddl| keys)?$/;
  * are not judged. `tests/postgres/search-path.test.ts` sends 300 of them along a hostile path.
  */
 const WITH_PROJECT_SQL = /tests\/(metrics|verify\/aggregates)\b|search-path\.test/;
-const OF_GROUPS = / AS (?:"(?:g\d|s\d|expression)|every\b)/;
+const OF_GROUPS = / AS (?:"(?:group |value|time|period|expression)|every\b)/;
 
 /** Suites whose statements are read. `READ_STATEMENTS=all`: all, also those that send their own through the product's connections. */
 const READ = [

@@ -131,7 +131,7 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
     "WWW-Authenticate",
   ]),
   403: answer("Forbidden", "The key is missing, unknown, or may not call this path.", ALL),
-  404: answer("NotFound", "The path no longer exists.", DATA),
+  404: answer("NotFound", "The path no longer exists.", [...DATA, "openapi"]),
   405: answer(
     "MethodNotAllowed",
     "The path no longer supports this method; `Allow` lists its methods.",
@@ -174,7 +174,7 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
   503: answer(
     "ServiceUnavailable",
     "The service is overloaded, its database cannot be reached, or rows are refused that are too old or failed a test: retry after the seconds in `Retry-After`.",
-    DATA,
+    [...DATA, "limited"],
     ["Retry-After"],
   ),
 };

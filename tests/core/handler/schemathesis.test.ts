@@ -6,6 +6,10 @@ import { KEYS, serveManifest } from "../../support/service.js";
 
 const EXPECTED: readonly ExpectedFinding[] = [
   [
+    /^ST101 [^]*\[503\][^]*This server has no subscriptions\./,
+    "Subscriptions need WEBHOOK_SECRETS_KEY, which this server has not.",
+  ],
+  [
     /^ST201 [^]*parameter `(\w+)` in query[^]*[?&]\1=[&']/,
     "An empty value in a query counts as absent, whatever the parameter's format (runtime/docs/requests.md).",
   ],

@@ -106,6 +106,7 @@ describe("the errors of an operation", () => {
       "401 Unauthorized",
       "403 Forbidden",
       ...LATER.slice(0, 2),
+      "503 ServiceUnavailable",
     ]);
   });
 });
