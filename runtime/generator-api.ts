@@ -37,7 +37,13 @@ export {
   type GenerationEnvironment,
 } from "./core/environment/generation-environment.js";
 export { type Freshness, freshnessText } from "./core/model/freshness.js";
-export { ABOUT_SCHEMA, type ApiAbout, HEADLINE_SCHEMA, SIGN_UP_SCHEMA, type SignUp } from "./core/model/about.js";
+export {
+  ABOUT_SCHEMA,
+  type ApiAbout,
+  HEADLINE_SCHEMA,
+  SIGN_UP_SCHEMA,
+  type SignUp,
+} from "./core/model/about.js";
 export * from "./core/model/store-address.js";
 export { faintContrast } from "./core/model/accent.js";
 export { endpointTitle } from "./core/model/endpoint-title.js";
