@@ -40,7 +40,7 @@ export function welcome(root: string, title: string, who: string, terms: string 
   </main>`;
 }
 
-/** What an invitation offers. `reader` null: whoever opened it has not signed in. */
+/** What an invitation offers. `reader` null: nobody is signed in. */
 export function invitation(root: string, reader: SignedInReader | null, code: string, offer: string): Html {
   return html`<main id="account">
     <section class="panel first">

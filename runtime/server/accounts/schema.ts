@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { EVENTS_SCHEMA } from "../events/record-event.js";
+import { EVENTS_SCHEMA } from "../events/operator-events.js";
 
 /** The build does not copy the SQL files: the compiled program reads them from the source folder. */
 const KEYS_SCHEMA = {

@@ -3,7 +3,7 @@ import { migrateSchemas } from "../../postgres/own-schema.js";
 import { eventId } from "./event-id.js";
 import type { EventStore, PublishedEvent, Sighting } from "./event.js";
 import { EventNotifications } from "./event-notifications.js";
-import { EVENTS_SCHEMA } from "./record-event.js";
+import { EVENTS_SCHEMA } from "./operator-events.js";
 
 /** An unresponsive database delays events, and the shutdown. */
 const QUERY_TIMEOUT_MS = 5000;

@@ -1,5 +1,5 @@
 import type { RunInTransaction } from "../../postgres/own-tables.js";
-import type { OperatorEvent } from "./record-event.js";
+import type { OperatorEventType } from "./operator-events.js";
 
 /** Types of events about endpoints, which everybody gets who may call the endpoint (runtime/docs/events.md). */
 export const ENDPOINT_EVENTS = [
@@ -10,7 +10,7 @@ export const ENDPOINT_EVENTS = [
 ] as const;
 
 type EndpointEventType = (typeof ENDPOINT_EVENTS)[number];
-type EventType = EndpointEventType | OperatorEvent["type"];
+type EventType = EndpointEventType | OperatorEventType;
 
 export type EventData = Readonly<Record<string, unknown>>;
 

@@ -11,7 +11,7 @@ import { unsupported } from "../../core/request/resolve-query.js";
 import { ENDPOINT_EVENTS } from "./event.js";
 import type { EventLog } from "./event-log.js";
 import { refusalOfPaths } from "./event-streams.js";
-import { OPERATOR_EVENTS } from "./record-event.js";
+import { OPERATOR_EVENTS } from "./operator-events.js";
 import type { SubscriptionService } from "./subscription-service.js";
 import { MOST_SUBSCRIPTIONS, type NewSubscription, type Subscriptions } from "./subscriptions.js";
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { sendRequest } from "../../../runtime/core/http/outbound-http.js";
 
 /** Nobody answers the look-up: nothing of TLS comes after it that would take the error away. */
-it("a host that is longer than a name can be leaves nothing behind for whoever reads a private key next", async () => {
+it("a host that is longer than a name can be does not break the next private key that is read", async () => {
   const { privateKey } = generateKeyPairSync("ec", {
     namedCurve: "P-256",
     privateKeyEncoding: { type: "pkcs8", format: "pem" },

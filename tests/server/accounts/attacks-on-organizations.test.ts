@@ -286,7 +286,7 @@ describe("a key", () => {
 });
 
 describe("a name", () => {
-  it("is text, whoever chose it (XSS)", async () => {
+  it("is escaped, in every place where it is shown (XSS)", async () => {
     const evil = `<img src=x onerror=alert(1)>"'`;
     const browser = world.browser();
     await browser.signIn(`${evil}@example.com`);

@@ -1,11 +1,10 @@
 import { expect, it } from "vitest";
 import { PostgresClient } from "../../../runtime/postgres/connection/postgres-client.js";
 import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
-import { type OperatorEvent, recordEvent } from "../../../runtime/server/events/record-event.js";
 import { atEnd } from "../../support/at-end.js";
 import { ownDatabase, queryAt } from "../../support/database.js";
 
-const CREATED: OperatorEvent = {
+const CREATED = {
   id: "key.created 0123456789ab",
   type: "key.created",
   organization: "acme",
@@ -25,15 +24,17 @@ async function openDatabase() {
 const recorded = (url: string) =>
   queryAt(url, "SELECT id, type, organization, data, sequence FROM routewright_events.events");
 
+const RECORD = "SELECT routewright_events.record($1::text, $2::text, $3::text, $4::jsonb)";
+
 it("a database of keys records an event with the change that it reports, once, and none of a change that is undone", async () => {
   const { url, client } = await openDatabase();
   await client.query("BEGIN; SET LOCAL search_path = pg_catalog");
-  await recordEvent(client, CREATED);
+  await client.query(RECORD, Object.values(CREATED));
   await client.query("ROLLBACK");
   expect(await recorded(url)).toEqual([]);
   for (const change of ["BEGIN", "BEGIN"]) {
     await client.query(change);
-    await recordEvent(client, CREATED);
+    await client.query(RECORD, Object.values(CREATED));
     await client.query("COMMIT");
   }
   expect(await recorded(url)).toEqual([{ ...CREATED, sequence: null }]);

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import type { EventStore, Sighting } from "../../../runtime/server/events/event.js";
 import { EventTables } from "../../../runtime/server/events/event-tables.js";
 import { MemoryEvents } from "../../../runtime/server/events/memory-events.js";
-import { recordEvent } from "../../../runtime/server/events/record-event.js";
 import { atEnd } from "../../support/at-end.js";
 import { ownDatabase } from "../../support/database.js";
 
@@ -132,10 +131,7 @@ describe("events in PostgreSQL", () => {
   it("have those that a change of a key recorded", async () => {
     const store = await tables(await ownDatabase());
     await store.transaction((run) =>
-      recordEvent(
-        { query: (text, values) => run(text, values) },
-        { id: "key.created 1", type: "key.created", organization: "acme", data: { key: "1" } },
-      ),
+      run(`SELECT routewright_events.record('key.created 1', 'key.created', 'acme', '{"key": "1"}')`),
     );
     expect(await store.last()).toBe(1);
     expect(await store.after(0, 10)).toMatchObject([
