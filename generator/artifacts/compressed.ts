@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import * as zlib from "node:zlib";
 import { failedFetch, type Fetched, tooLarge } from "./store.js";
 
-type Content = Extract<Fetched, { kind: "content" }>;
+type FetchedContent = Extract<Fetched, { kind: "content" }>;
 
 /** Names of compressed files, behind that of the file. */
 export const COMPRESSED_SUFFIXES = [".gz", ".zst"];
@@ -11,7 +11,11 @@ export const COMPRESSED_SUFFIXES = [".gz", ".zst"];
  * The bytes that a file of gzip or zstd holds. Its first bytes say it, which no JSON begins with: a store may keep the file under
  * any name, with and without `Content-Encoding`. `maxBytes` bounds what comes out.
  */
-export async function decompressed(content: Content, shown: string, maxBytes: number): Promise<Fetched> {
+export async function decompressed(
+  content: FetchedContent,
+  shown: string,
+  maxBytes: number,
+): Promise<Fetched> {
   const { bytes } = content;
   const format = FORMATS.find(({ start }) => start.every((byte, at) => bytes[at] === byte));
   if (format === undefined) return content;

@@ -7,11 +7,12 @@ import { fitsMetaApi, META_API_KEYS } from "./settings/meta-api.js";
 import { fitsModelSetting, META_ROUTEWRIGHT } from "./settings/meta-routewright.js";
 
 /** Where an object stands whose keys are looked at. */
-type Place = "meta" | "config" | "meta.api" | "meta.routewright" | "column" | "column's meta.routewright";
+type SettingPlace =
+  "meta" | "config" | "meta.api" | "meta.routewright" | "column" | "column's meta.routewright";
 
 /** A setting whose loss opens data: where it is read, and the values that mean it. */
 interface Protection {
-  readonly place: Place;
+  readonly place: SettingPlace;
   readonly fits: (value: unknown) => boolean;
 }
 
@@ -54,7 +55,7 @@ export function misplacedSettings(
 }
 
 interface LookedAt {
-  readonly place: Place;
+  readonly place: SettingPlace;
   readonly path: string;
   readonly value: JsonObject;
 }
@@ -83,7 +84,7 @@ function nested(value: JsonObject, path: string): readonly LookedAt[] {
   });
 }
 
-function protectionsIn(value: JsonObject, path: string, place: Place): readonly Complaint[] {
+function protectionsIn(value: JsonObject, path: string, place: SettingPlace): readonly Complaint[] {
   return Object.entries(value).flatMap(([key, item]) => {
     const name = protectionNamed(key, item);
     const { place: read } = PROTECTIONS[name ?? ""] ?? {};
@@ -95,7 +96,7 @@ function protectionsIn(value: JsonObject, path: string, place: Place): readonly 
 }
 
 /** Marks are read in `meta` of a column, too. Misspelt keys of `meta.routewright` are found where it is read. */
-function isReadAt(name: string, key: string, read: Place, place: Place): boolean {
+function isReadAt(name: string, key: string, read: SettingPlace, place: SettingPlace): boolean {
   if (read === place) return true;
   if (read === "meta") return place === "column";
   return place === "meta.routewright" && name === "rows" && nearName(key, ["rows"], true) !== null;

@@ -3,13 +3,13 @@ import { OWN_FIGURES, type OwnFigures } from "@routewright/runtime/model";
 import { formatValue, visible } from "../manifest/strings.js";
 import { type CliCommand, EXIT, type CommandResult, failure } from "./command.js";
 
-type Figure = keyof OwnFigures;
+type OwnFigure = keyof OwnFigures;
 
 /** `--none`, and a number for each figure. */
-export type LimitFlags = Readonly<Partial<Record<Figure, string>>> & { readonly none: boolean };
+export type LimitFlags = Readonly<Partial<Record<OwnFigure, string>>> & { readonly none: boolean };
 
 /** What each figure of `keys limits` means. */
-const FLAGS: Readonly<Record<Figure, readonly [flag: string, text: string, max: number]>> = {
+const FLAGS: Readonly<Record<OwnFigure, readonly [flag: string, text: string, max: number]>> = {
   requestsPerMinute: ["--requests-per-minute <n>", "requests per minute of each key", 1_000_000],
   requests: ["--requests <n>", "requests per month of all keys together", 1e15],
   rows: ["--rows <n>", "rows per month of all keys together", 1e15],
@@ -77,13 +77,13 @@ export function listOrganizations(list: readonly Organization[], isJson: boolean
 const NO_FIGURES = Object.fromEntries(OWN_FIGURES.map((figure) => [figure, null])) as unknown as OwnFigures;
 
 /** Null: that of the plan. NaN: no such number. */
-function figureOf(figure: Figure, text: string): number | null {
+function figureOf(figure: OwnFigure, text: string): number | null {
   if (text === "plan") return null;
   const value = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : NaN;
   return value <= FLAGS[figure][2] ? value : NaN;
 }
 
-function problemOf(figure: Figure): string {
+function problemOf(figure: OwnFigure): string {
   const [flag, , max] = FLAGS[figure];
   return `${flag.split(" ", 1)[0] ?? ""} must be a whole number from 1 to ${String(max)}, or \`plan\`.`;
 }

@@ -1,5 +1,5 @@
 /** Says how far work is. */
-export type Progress = (done: number, total: number) => void;
+export type ReportProgress = (done: number, total: number) => void;
 
 /** Work that ends sooner shows no bar. */
 const DELAY_MS = 400;
@@ -17,7 +17,7 @@ export function showProgress(isShown: boolean): void {
  */
 export async function withProgress<Value>(
   name: string,
-  work: (progress: Progress) => Value | Promise<Value>,
+  work: (progress: ReportProgress) => Value | Promise<Value>,
 ): Promise<Value> {
   if (isQuiet || !process.stderr.isTTY) return work(() => undefined);
   const { SingleBar } = (await import("cli-progress")).default;

@@ -100,7 +100,7 @@ async function suggest(options: SuggestOptions): Promise<CommandResult> {
   return resultOf(options, folder, patch, [...notes, ...measured.value.notes, ...patch.notes]);
 }
 
-interface Subject {
+interface CommandInput {
   readonly manifest: Manifest;
   readonly catalogue: Catalogue;
   readonly options: SuggestOptions;
@@ -112,7 +112,7 @@ interface Subject {
 /** With the database and usage where they can be read, else by the YAML alone. */
 async function foundIn(
   serving: Serving,
-  { manifest, catalogue, options, dbtVersion, notes }: Subject,
+  { manifest, catalogue, options, dbtVersion, notes }: CommandInput,
   progress: (done: number, total: number) => void,
 ): Promise<readonly Suggestion[]> {
   const input = { manifest, options, dbtVersion, usage: await usageFor(catalogue, options, notes) };

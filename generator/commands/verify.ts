@@ -24,7 +24,7 @@ import {
   clickhouseAddress,
 } from "@routewright/runtime/model";
 import { inspectDatabase, type LiveDatabase } from "./database.js";
-import { type Progress, withProgress } from "./progress.js";
+import { type ReportProgress, withProgress } from "./progress.js";
 import { verifyAt } from "./verify-cache.js";
 import { verifyReport } from "../verify/verify-report.js";
 
@@ -128,7 +128,7 @@ async function reviewIn(
   { readRelations, readSource, query, names, withWarehouse }: LiveDatabase,
   catalogue: Catalogue,
   builds: BuildRecords,
-  progress: Progress,
+  progress: ReportProgress,
 ): Promise<PromiseReview> {
   const { mismatches, own } = await inspectRelations(catalogue, readRelations);
   const isToCheck = hasNone(mismatches);

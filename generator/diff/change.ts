@@ -1,4 +1,4 @@
-import { bySeverity, type Subject } from "../report/finding.js";
+import { bySeverity, type FindingPlace } from "../report/finding.js";
 import type { Tier } from "@routewright/runtime/model";
 import { byText } from "../manifest/strings.js";
 import { CHANGE_KINDS, type ChangeKind, type ChangeSeverity } from "./change-kinds.js";
@@ -17,7 +17,7 @@ export interface Difference {
 }
 
 /** A difference with the endpoint that it belongs to. */
-export interface Change extends Subject {
+export interface Change extends FindingPlace {
   readonly severity: ChangeSeverity;
   readonly kind: ChangeKind;
   /** The path that consumers call: the base's, or the head's for a new endpoint; of a plan `plans/` and its name. */

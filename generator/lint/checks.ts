@@ -15,7 +15,7 @@ import {
   severityOf,
   warning,
 } from "../report/finding.js";
-import type { Ancestor, Node, Project } from "./project.js";
+import type { Ancestor, Node, DbtGraph } from "./project.js";
 
 /** A rule that a project turns on. */
 const off = ruleOf("off");
@@ -214,7 +214,7 @@ export interface LintSettings {
 
 /** What all models of a run share. */
 export interface LintContext extends LintSettings {
-  readonly project: Project;
+  readonly project: DbtGraph;
   /** The checks that are on. */
   readonly active: readonly CheckId[];
   /** What the catalogue warns of. */

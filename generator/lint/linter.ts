@@ -17,7 +17,7 @@ import {
   type Violation,
   violation,
 } from "./checks.js";
-import type { Subject } from "../report/finding.js";
+import type { FindingPlace } from "../report/finding.js";
 import { ancestorsOf, type Node, projectOf } from "./project.js";
 import { aggregateRules } from "./rules/aggregates.js";
 import { documentationRules } from "./rules/documentation.js";
@@ -92,7 +92,7 @@ function countsOf(names: readonly string[]): ReadonlyMap<string, number> {
 }
 
 interface ModelResult extends Pick<LintResult, "findings" | "suppressed"> {
-  readonly suppressions: readonly (SuppressionUse & { readonly subject: Subject })[];
+  readonly suppressions: readonly (SuppressionUse & { readonly subject: FindingPlace })[];
 }
 
 function lintModel(
@@ -177,7 +177,7 @@ const OF_METRICS: ReadonlySet<CheckId> = new Set<CheckId>([
 function findingOf(
   rule: RuleId,
   { path, message, hint }: Violation,
-  subject: Subject,
+  subject: FindingPlace,
   { severities }: LintContext,
 ): ModelFinding[] {
   const severity = ruleSeverity(rule, severities);

@@ -6,7 +6,7 @@ import { columnEntries, type Mark, marksOf, tagsOf } from "../manifest/node-meta
 import type { SemanticMetric } from "../manifest/semantic-layer.js";
 
 /** dbt's graph, as far as it feeds endpoints. */
-export interface Project {
+export interface DbtGraph {
   /** By `unique_id`. */
   readonly nodes: ReadonlyMap<string, Node>;
   /** Name of dbt's adapter; a manifest that does not name it is served from PostgreSQL, as all are. */
@@ -18,7 +18,7 @@ export interface Project {
 }
 
 /** The graph of a manifest; columns that only the warehouse knows come from dbt's catalog. */
-export function projectOf({ graph, adapter, warehouseColumns, models, semantics }: Manifest): Project {
+export function projectOf({ graph, adapter, warehouseColumns, models, semantics }: Manifest): DbtGraph {
   const nodes = [...graph].map(([id, node]) => {
     return [id, nodeOf(id, node, warehouseColumns.get(id) ?? [])] as const;
   });
@@ -132,7 +132,7 @@ export interface Ancestor {
  */
 export function ancestorsOf(
   start: Node,
-  { nodes }: Project,
+  { nodes }: DbtGraph,
   expand: (node: Node) => boolean = () => true,
   follow: (parent: Node) => boolean = () => true,
 ): readonly Ancestor[] {

@@ -6,18 +6,18 @@ const WIDTH = 110;
 
 /** The ordered properties of an object literal: a JavaScript object would reorder names such as `2024`. */
 export class Properties {
-  readonly entries: readonly (readonly [name: string, value: Literal])[];
+  readonly entries: readonly (readonly [name: string, value: LiteralValue])[];
 
-  constructor(entries: Iterable<readonly [name: string, value: Literal]>) {
+  constructor(entries: Iterable<readonly [name: string, value: LiteralValue]>) {
     this.entries = [...entries];
   }
 }
 
 /** A value that can be written as a literal. */
-export type Literal = string | number | boolean | null | readonly Literal[] | Properties;
+export type LiteralValue = string | number | boolean | null | readonly LiteralValue[] | Properties;
 
 /** Writes a value as TypeScript: on one line if it fits after `column` characters, else one item per line. */
-export function literal(value: Literal, indent = 0, column = 0): string {
+export function literal(value: LiteralValue, indent = 0, column = 0): string {
   if (typeof value === "string") return visibleJson(value);
   if (value === null || typeof value !== "object") return String(value);
   const flat = onOneLine(value);
@@ -28,7 +28,7 @@ export function literal(value: Literal, indent = 0, column = 0): string {
   return `${open}\n${lines.map((line) => `${inner}${line},\n`).join("")}${" ".repeat(indent)}${close}`;
 }
 
-function onOneLine(value: Literal): string {
+function onOneLine(value: LiteralValue): string {
   if (value === null || typeof value !== "object") return literal(value);
   const items = literalsOf(value, (_, item) => onOneLine(item)).join(", ");
   if (!(value instanceof Properties)) return `[${items}]`;
@@ -36,8 +36,8 @@ function onOneLine(value: Literal): string {
 }
 
 function literalsOf(
-  value: readonly Literal[] | Properties,
-  write: (head: string, item: Literal) => string,
+  value: readonly LiteralValue[] | Properties,
+  write: (head: string, item: LiteralValue) => string,
 ): string[] {
   if (!(value instanceof Properties)) return value.map((item) => write("", item));
   return value.entries.map(([name, item]) => {

@@ -22,10 +22,10 @@ import { rowColumns } from "./openapi/rows.js";
 import { docText } from "./code.js";
 
 /** A property of the types `Row` and `Query`. */
-type Member = OptionalKind<PropertySignatureStructure>;
+type TypeMember = OptionalKind<PropertySignatureStructure>;
 
 /** One property per column, in the model's order. */
-export function rowMembers(endpoint: CatalogueEntry): Member[] {
+export function rowMembers(endpoint: CatalogueEntry): TypeMember[] {
   return rowColumns(endpoint).map((column) => {
     const { name, type, sourceType, acceptedValues, description = "" } = column;
     const stored = withAcceptedValues(dataTypeOf(type), acceptedValues);
@@ -54,7 +54,7 @@ function withType(description: string, type: string): readonly string[] {
 }
 
 /** The declared parameters, then those of pagination and sorting. */
-export function queryMembers(endpoint: CatalogueEntry): Member[] {
+export function queryMembers(endpoint: CatalogueEntry): TypeMember[] {
   const operators = new Map((endpoint.filters ?? []).map((filter) => [filter.column, operatorsType(filter)]));
   const parameters = endpoint.parameters.map((parameter) => {
     const { name, column, operator } = parameter;
@@ -81,7 +81,7 @@ export function queryMembers(endpoint: CatalogueEntry): Member[] {
 }
 
 /** A property per filtered column, as in the body of a POST; a parameter of its name has them too. */
-function filterMembers({ filters = [], parameters }: Endpoint): Member[] {
+function filterMembers({ filters = [], parameters }: Endpoint): TypeMember[] {
   return filters
     .filter(({ column }) => !parameters.some(({ name }) => name === column))
     .map((filter) =>
@@ -89,13 +89,13 @@ function filterMembers({ filters = [], parameters }: Endpoint): Member[] {
     );
 }
 
-function expressionMembers({ filter }: Endpoint): Member[] {
+function expressionMembers({ filter }: Endpoint): TypeMember[] {
   const text = "Conditions on the columns that filters compare, with `and`, `or`, `not` and parentheses.";
   return filter === true ? [optional("filter", "string", text)] : [];
 }
 
 /** What chooses groups and measures, the range of `metric_time`, and the filters on groups. */
-function aggregateMembers({ aggregate, pagination }: Endpoint): Member[] {
+function aggregateMembers({ aggregate, pagination }: Endpoint): TypeMember[] {
   if (aggregate === undefined) return [];
   const { of, measures, saved, filters } = aggregate;
   const unionOf = (names: readonly string[]): string => `readonly (${names.map(visibleJson).join(" | ")})[]`;
@@ -128,7 +128,7 @@ function aggregateMembers({ aggregate, pagination }: Endpoint): Member[] {
   ];
 }
 
-function groupMember(filter: ColumnFilter): Member {
+function groupMember(filter: ColumnFilter): TypeMember {
   const type = `${VALUES[filter.type].typescript} | ${operatorsType(filter)}`;
   return optional(filter.column, type, `Filter: \`${filter.column}\` compared with a value.`);
 }
@@ -154,20 +154,20 @@ function queryType(filter: Filter, type: DataType): string {
 
 const TEXT = typeFrom({ kind: "text" });
 
-function fieldsMembers({ fields, columns }: Endpoint): Member[] {
+function fieldsMembers({ fields, columns }: Endpoint): TypeMember[] {
   if (!fields) return [];
   const type = `readonly (${columns.map(({ name }) => visibleJson(name)).join(" | ")})[]`;
   return [optional("fields", type, "Columns of a row, in their order. Default: all.")];
 }
 
-function freshMembers({ requireFresh }: Endpoint): Member[] {
+function freshMembers({ requireFresh }: Endpoint): TypeMember[] {
   if (!requireFresh) return [];
   return [
     optional(REQUIRE_FRESH, "boolean", "503 in place of rows that are older than promised. Default: false."),
   ];
 }
 
-function pageMembers({ pagination, cursor }: Pick<Endpoint, "pagination" | "cursor">): Member[] {
+function pageMembers({ pagination, cursor }: Pick<Endpoint, "pagination" | "cursor">): TypeMember[] {
   if (pagination === null) return [];
   const { defaultLimit, maxLimit } = pagination;
   return [
@@ -183,7 +183,7 @@ function pageMembers({ pagination, cursor }: Pick<Endpoint, "pagination" | "curs
   ];
 }
 
-function sortMembers({ sortableFields }: Pick<Endpoint, "sortableFields">): Member[] {
+function sortMembers({ sortableFields }: Pick<Endpoint, "sortableFields">): TypeMember[] {
   if (sortableFields.length === 0) return [];
   return [
     optional(
@@ -195,11 +195,11 @@ function sortMembers({ sortableFields }: Pick<Endpoint, "sortableFields">): Memb
   ];
 }
 
-function optional(name: string, type: string, description: string): Member {
+function optional(name: string, type: string, description: string): TypeMember {
   return { ...member(name, type, [description]), hasQuestionToken: true };
 }
 
-function member(name: string, type: string, description: readonly string[]): Member {
+function member(name: string, type: string, description: readonly string[]): TypeMember {
   const text = docText(description);
   return { name: memberName(name), type, ...(text !== "" && { docs: [text] }) };
 }

@@ -10,7 +10,7 @@ import type * as TsMorph from "ts-morph";
 import type { Project, SourceFileStructure } from "ts-morph";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import { rowColumns } from "./openapi/rows.js";
-import { docText, lineComment, literal, type Literal, Properties } from "./code.js";
+import { docText, lineComment, literal, type LiteralValue, Properties } from "./code.js";
 import { queryMembers, rowMembers } from "./route-members.js";
 
 /** Loaded for the first module, as it contains the TypeScript compiler, which is slow to load. */
@@ -81,7 +81,7 @@ function headerOf({ model }: Endpoint): string {
 /** The argument of `defineEndpoint`, without defaults. */
 function declarationOf(endpoint: Endpoint): Properties {
   const { legacy, parameters, pagination } = endpoint;
-  const values: readonly (readonly [string, Literal | undefined])[] = [
+  const values: readonly (readonly [string, LiteralValue | undefined])[] = [
     ["model", endpoint.model],
     ["path", endpoint.path],
     ["tier", endpoint.tier],
@@ -123,13 +123,13 @@ function declarationOf(endpoint: Endpoint): Properties {
 }
 
 /** A value of the model as a literal. */
-function literalOf(value: unknown): Literal {
+function literalOf(value: unknown): LiteralValue {
   if (Array.isArray(value)) return value.map(literalOf);
-  if (typeof value !== "object" || value === null) return value as Literal;
+  if (typeof value !== "object" || value === null) return value as LiteralValue;
   return new Properties(Object.entries(value).map(([key, item]) => [key, literalOf(item)]));
 }
 
-function columnValue({ type, timezone, numbers }: Column): Literal {
+function columnValue({ type, timezone, numbers }: Column): LiteralValue {
   if (timezone === undefined && numbers === undefined) return type;
   return new Properties([
     ["type", type],
@@ -139,7 +139,7 @@ function columnValue({ type, timezone, numbers }: Column): Literal {
   ]);
 }
 
-function unlessEmpty(list: readonly Literal[]): readonly Literal[] | undefined {
+function unlessEmpty(list: readonly LiteralValue[]): readonly LiteralValue[] | undefined {
   return list.length === 0 ? undefined : list;
 }
 

@@ -43,7 +43,7 @@ export function severityOf<Id extends string, Each extends Severity>(
 }
 
 /** Where something is found. */
-export interface Subject {
+export interface FindingPlace {
   /** The endpoint's path; null for a model without one. */
   readonly endpoint: string | null;
   /** dbt's `unique_id`, or the model's name. */
@@ -55,7 +55,7 @@ export interface Subject {
 }
 
 /** What a rule finds. */
-export interface Finding<Id extends string = string> extends Subject {
+export interface Finding<Id extends string = string> extends FindingPlace {
   readonly rule: Id;
   readonly severity: FindingSeverity;
   /** What is wrong, and why that matters to consumers. */

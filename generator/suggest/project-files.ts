@@ -3,7 +3,7 @@ import { dirname, join, posix, resolve, sep } from "node:path";
 import { stringify } from "yaml";
 import { type JsonObject, isObject, objectOr, textOr } from "../manifest/json.js";
 import { META, type ModelEdit, type Suggestion, TAGS } from "./suggestion.js";
-import { contentOf, edited, parsed, type Step } from "./yaml-edit.js";
+import { contentOf, edited, parsed, type YamlStep } from "./yaml-edit.js";
 
 /** A model whose YAML is edited. */
 export interface EditedModel {
@@ -154,7 +154,7 @@ function entryIn(text: string, name: string): JsonObject {
 }
 
 /** dbt takes `meta` and `tags` beside `config` or in it; 2.0 in it only. */
-function placed(at: readonly Step[], entry: JsonObject): readonly Step[] | null {
+function placed(at: readonly YamlStep[], entry: JsonObject): readonly YamlStep[] | null {
   const [first, ...rest] = at;
   if (first === META) return entry["meta"] !== undefined ? ["meta", ...rest] : ["config", "meta", ...rest];
   if (first === TAGS) return entry["tags"] !== undefined ? ["tags", ...rest] : ["config", "tags", ...rest];
@@ -163,7 +163,7 @@ function placed(at: readonly Step[], entry: JsonObject): readonly Step[] | null 
   // Under the other name dbt knows the same tests.
   const column = typeof second === "object" ? columnIn(entry, second.name) : null;
   if (column !== null && at[2] === "data_tests" && column["tests"] !== undefined)
-    return [first, second as Step, "tests"];
+    return [first, second as YamlStep, "tests"];
   return at;
 }
 
@@ -176,7 +176,7 @@ function columnIn(entry: JsonObject, name: string): JsonObject {
  * Whether the edit would replace what a folder or the SQL says, or be replaced by it: dbt merges only the first level of `meta`, adds up
  * `tags`, and takes every other key as a whole.
  */
-function overwrites(at: readonly Step[], entry: JsonObject, { json }: EditedModel): boolean {
+function overwrites(at: readonly YamlStep[], entry: JsonObject, { json }: EditedModel): boolean {
   const [key, inner] = at[0] === "config" ? at.slice(1) : at;
   const [own, merged] = [objectOr(entry["config"]), objectOr(json["config"])];
   if (key === "meta" && typeof inner === "string") {

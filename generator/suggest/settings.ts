@@ -27,7 +27,7 @@ export interface SuggestContext {
   readonly dbtVersion: string | null;
 }
 
-type Rule = (entry: CatalogueEntry, context: SuggestContext) => readonly Suggestion[];
+type SuggestRule = (entry: CatalogueEntry, context: SuggestContext) => readonly Suggestion[];
 
 /** Settings, texts and tests that an endpoint's model lacks. None of them makes a call fail that works. */
 export function suggestSettings(entry: CatalogueEntry, context: SuggestContext): readonly Suggestion[] {
@@ -47,14 +47,14 @@ function made(
   return [{ kind, model: entry.uniqueId, path: entry.path, subject, reason, figures, edits }];
 }
 
-const cursor: Rule = (entry, { model: { provenKeys } }) => {
+const cursor: SuggestRule = (entry, { model: { provenKeys } }) => {
   const [key] = provenKeys;
   if (key === undefined || entry.pagination === null || entry.cursor || entry.aggregate) return [];
   const reason = `${key.join(", ")} identifies a row: pages by cursor skip and repeat none, and each is as fast as the first`;
   return made(entry, "cursor", "cursor", { reason, edits: [setting("cursor", true)] });
 };
 
-const sort: Rule = (entry, { model: { provenKeys } }) => {
+const sort: SuggestRule = (entry, { model: { provenKeys } }) => {
   if (entry.pagination === null || entry.sort.length > 0 || entry.aggregate || entry.legacy) return [];
   const time = entry.columns.find(({ type }) => ["date", "timestamp"].includes(dataTypeOf(type).kind))?.name;
   const keys = (provenKeys[0] ?? []).filter((name) => name !== time);
@@ -73,7 +73,7 @@ const sort: Rule = (entry, { model: { provenKeys } }) => {
 /** Fewer columns are read as a whole. */
 const MANY_COLUMNS = 12;
 
-const fields: Rule = (entry) => {
+const fields: SuggestRule = (entry) => {
   const { length } = entry.columns;
   if (entry.fields || entry.aggregate || length < MANY_COLUMNS) return [];
   const reason = "callers who need a few columns read all of them";
@@ -84,14 +84,14 @@ const fields: Rule = (entry) => {
   });
 };
 
-const changes: Rule = (entry, { couldPromise }) => {
+const changes: SuggestRule = (entry, { couldPromise }) => {
   if (!couldPromise || entry.changes !== undefined) return [];
   const reason =
     "nothing but builds was found to change its rows: results are kept until the next one, and a 304 needs no database";
   return made(entry, "changes", "changes", { reason, edits: [setting("changes", "on_build")] });
 };
 
-const title: Rule = (entry) => {
+const title: SuggestRule = (entry) => {
   if (entry.title !== undefined) return [];
   const text = endpointTitle(entry);
   const edits = [setting("title", text)];
@@ -99,7 +99,7 @@ const title: Rule = (entry) => {
 };
 
 /** Texts of the database, or of the nodes above that have a column of the name. */
-const descriptions: Rule = (entry, { model, graph, comments }) => {
+const descriptions: SuggestRule = (entry, { model, graph, comments }) => {
   if (model.columns.length === 0) return [];
   const parents = graph.get(model.uniqueId)?.parents ?? [];
   return entry.columns.flatMap(({ name, description }) => {
@@ -120,7 +120,7 @@ const descriptions: Rule = (entry, { model, graph, comments }) => {
   });
 };
 
-const tier: Rule = (entry) => {
+const tier: SuggestRule = (entry) => {
   if (entry.hasTierTag) return [];
   const reason = `no tag names its tier: \`defaultTier\` decides, which is ${entry.tier}`;
   return made(entry, "tier", entry.tier, { reason, edits: [{ at: [TAGS], value: entry.tier, how: "add" }] });
@@ -130,7 +130,7 @@ const tier: Rule = (entry) => {
 const MOST_VALUES = 12;
 const LEAST_ROWS = 1000;
 
-const acceptedValues: Rule = (entry, { facts, model, dbtVersion }) => {
+const acceptedValues: SuggestRule = (entry, { facts, model, dbtVersion }) => {
   const { rows } = facts;
   if (rows === null || rows < LEAST_ROWS || entry.private) return [];
   return entry.columns.flatMap(({ name, type, acceptedValues: known, labels, private: isPrivate }) => {
@@ -157,4 +157,13 @@ const acceptedValues: Rule = (entry, { facts, model, dbtVersion }) => {
   });
 };
 
-const RULES: readonly Rule[] = [cursor, sort, fields, changes, acceptedValues, title, descriptions, tier];
+const RULES: readonly SuggestRule[] = [
+  cursor,
+  sort,
+  fields,
+  changes,
+  acceptedValues,
+  title,
+  descriptions,
+  tier,
+];

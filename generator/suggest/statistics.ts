@@ -1,7 +1,6 @@
+import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import type { RunQuery } from "../verify/relations.js";
 import { type ColumnFacts, NO_FACTS, type RelationFacts } from "./suggestion.js";
-
-type Relation = readonly [schema: string, name: string];
 
 /** Values of the most frequent ones that are read. */
 const MOST_COMMON = 20;
@@ -28,7 +27,10 @@ interface StatisticsRow {
 }
 
 /** What PostgreSQL's statistics say of a relation. */
-export async function postgresFacts(query: RunQuery, relation: Relation): Promise<RelationFacts> {
+export async function postgresFacts(
+  query: RunQuery,
+  relation: CatalogueEntry["relation"],
+): Promise<RelationFacts> {
   const found = (await query(POSTGRES, relation)) as readonly StatisticsRow[];
   const rows = found[0]?.rows ?? -1;
   // Never analysed.
@@ -43,7 +45,10 @@ export async function postgresFacts(query: RunQuery, relation: Relation): Promis
 }
 
 /** ClickHouse keeps no statistics of values: of a table its rows and its sorting key. */
-export async function clickhouseFacts(query: RunQuery, [database, name]: Relation): Promise<RelationFacts> {
+export async function clickhouseFacts(
+  query: RunQuery,
+  [database, name]: CatalogueEntry["relation"],
+): Promise<RelationFacts> {
   const text = (value: string): string => `'${value.replace(/[\\']/g, "\\$&")}'`;
   // Lines of JSON.
   const [line] = (await query(

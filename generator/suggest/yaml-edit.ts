@@ -13,11 +13,11 @@ import {
 import type { Json } from "@routewright/runtime/model";
 
 /** A step into a YAML file: a key, or the member of a list whose `name` it is. */
-export type Step = string | { readonly name: string };
+export type YamlStep = string | { readonly name: string };
 
 /** What a model's YAML should say. `add`: to a list, which it may begin. */
 export interface YamlEdit {
-  readonly at: readonly Step[];
+  readonly at: readonly YamlStep[];
   readonly value: Json;
   readonly how: "set" | "add";
 }
@@ -98,18 +98,18 @@ function copyOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, copyOf(member)]));
 }
 
-function isContainer(place: unknown, step: Step): place is Loose {
+function isContainer(place: unknown, step: YamlStep): place is Loose {
   return typeof step === "object"
     ? Array.isArray(place)
     : typeof place === "object" && place !== null && !Array.isArray(place);
 }
 
-function memberOf(place: Loose, step: Step): unknown {
+function memberOf(place: Loose, step: YamlStep): unknown {
   if (typeof step === "string") return (place as Record<string, unknown>)[step];
   return (place as unknown[]).find((each) => (each as { name?: unknown } | null)?.name === step.name);
 }
 
-function put(place: Loose, step: Step, value: Json): void {
+function put(place: Loose, step: YamlStep, value: Json): void {
   if (typeof step === "string") (place as Record<string, unknown>)[step] = value;
   else (place as unknown[]).push(value);
 }
@@ -128,7 +128,7 @@ function spliceOf(text: string, root: Node, { at, value, how }: YamlEdit): Splic
   return { from: range[0], to: range[1], text: flowText(how === "add" ? [value] : value) };
 }
 
-function childOf(node: Node, step: Step): Node | null {
+function childOf(node: Node, step: YamlStep): Node | null {
   if (typeof step === "string") {
     const found = isMap(node) ? node.get(step, true) : null;
     return (found as Node | null | undefined) ?? null;
@@ -139,7 +139,7 @@ function childOf(node: Node, step: Step): Node | null {
 }
 
 /** The value of the first missing step: the rest of the path around the value. */
-function restOf(rest: readonly Step[], value: Json, how: YamlEdit["how"]): Json {
+function restOf(rest: readonly YamlStep[], value: Json, how: YamlEdit["how"]): Json {
   const innermost = how === "add" ? [value] : value;
   return rest.reduceRight<Json>(
     (inner, step) =>
@@ -150,7 +150,7 @@ function restOf(rest: readonly Step[], value: Json, how: YamlEdit["how"]): Json 
   );
 }
 
-function insertion(text: string, node: Node, step: Step, value: Json): Splice | null {
+function insertion(text: string, node: Node, step: YamlStep, value: Json): Splice | null {
   if (typeof step === "object") {
     return isSeq(node) ? appended(text, node, { name: step.name, ...(value as Record<string, Json>) }) : null;
   }

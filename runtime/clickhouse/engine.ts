@@ -34,7 +34,7 @@ import { databaseType, filterType, parseType } from "./filter-types.js";
 import { nextRow, selectGroups, selectKeyed } from "./keyed-pages.js";
 import { relationLoads } from "./loads.js";
 import { finished } from "./parameters.js";
-import { printed, selectAggregate, selectRows, type Source } from "./select.js";
+import { printed, selectAggregate, selectRows, type SelectSource } from "./select.js";
 import { RoleSettings, withinLimit } from "./settings.js";
 import type { ReadRows } from "./scanned-rows.js";
 import {
@@ -160,7 +160,7 @@ class ClickhouseEngine extends BaseEngine {
     filter: FilterParameter,
     columns: ResultColumns,
   ): Promise<boolean | null> {
-    const source: Source = { relation, columns, underOwn: await this.#settings.underOwn() };
+    const source: SelectSource = { relation, columns, underOwn: await this.#settings.underOwn() };
     return usesIndex(this.#explaining(), source, filter, () => Promise.resolve(source));
   }
 
@@ -169,7 +169,7 @@ class ClickhouseEngine extends BaseEngine {
     filter: FilterParameter,
     make: (condition: Condition) => Promise<MadeQuery>,
   ): Promise<boolean | null> {
-    const source: Source = { relation, columns, underOwn: await this.#settings.underOwn() };
+    const source: SelectSource = { relation, columns, underOwn: await this.#settings.underOwn() };
     return usesIndex(
       this.#explaining(),
       source,
@@ -193,7 +193,7 @@ class ClickhouseEngine extends BaseEngine {
       });
   }
 
-  async #source({ relation, from }: EngineQuery, columns: ResultColumns): Promise<Source> {
+  async #source({ relation, from }: EngineQuery, columns: ResultColumns): Promise<SelectSource> {
     return { relation, columns, underOwn: await this.#settings.underOwn(), ...(from && { from }) };
   }
 
@@ -218,7 +218,7 @@ class ClickhouseEngine extends BaseEngine {
   /** Buffers a page. The rows of a larger one go on as a stream: from its start again where no place for a stream is free. */
   async #selectPage(
     query: ResolvedQuery,
-    source: Source,
+    source: SelectSource,
     context: QueryContext,
     isStream = false,
   ): Promise<Rows> {
@@ -257,7 +257,7 @@ class ClickhouseEngine extends BaseEngine {
   }
 
   /** Its time limit on the server is that of a stream, as it may become one; its own is kept here. */
-  async #run(query: ResolvedQuery, source: Source, context: QueryContext): Promise<RunningQuery> {
+  async #run(query: ResolvedQuery, source: SelectSource, context: QueryContext): Promise<RunningQuery> {
     const { selection, format } = query;
     const { isStillNeeded } = context;
     const { tier } = context.caller;

@@ -14,13 +14,13 @@ import { columnOf, textOf } from "./filters.js";
 import { finished } from "./parameters.js";
 import { ServedColumns } from "../core/warehouse/served-columns.js";
 import type { ReadRows } from "./scanned-rows.js";
-import { selectRows, type Source } from "./select.js";
+import { selectRows, type SelectSource } from "./select.js";
 
 /** ClickHouse reads a relation of so few granules (8,192 rows each) at once. */
 const SMALL_GRANULES = 12;
 
 /** A value that a column has, as a request writes it: of a range the greatest or the least, so that few rows are in it. */
-function selectValue({ relation, columns }: Source, { column, operator }: FilterParameter): Statement {
+function selectValue({ relation, columns }: SelectSource, { column, operator }: FilterParameter): Statement {
   const type = columns.find(({ name }) => name === column)?.type ?? "String";
   const value = columnOf(column);
   const isDay = operatorOf(operator).value === "day";
@@ -33,9 +33,9 @@ function selectValue({ relation, columns }: Source, { column, operator }: Filter
 /** Whether a filter by a value that its column has skips granules of what is read; null where there are few, and without a row. */
 export async function usesIndex(
   read: ReadRows,
-  source: Source,
+  source: SelectSource,
   filter: FilterParameter,
-  sourceFor: (condition: ColumnCondition) => Promise<Source>,
+  sourceFor: (condition: ColumnCondition) => Promise<SelectSource>,
 ): Promise<boolean | null> {
   const [found] = await read<{ readonly value: string }>(selectValue(source, filter));
   if (found === undefined) return null;

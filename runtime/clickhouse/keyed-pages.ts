@@ -10,7 +10,7 @@ import { servedOf } from "../core/warehouse/served-columns.js";
 import type { Rows } from "../core/warehouse/warehouse.js";
 import { columnOf } from "./filters.js";
 import { keyOf } from "./keyset.js";
-import { filtered, printed, selectRows, sortOrder, type Source, written } from "./select.js";
+import { filtered, printed, selectRows, sortOrder, type SelectSource, written } from "./select.js";
 
 interface RowKey {
   readonly key: KeyValues;
@@ -30,7 +30,7 @@ interface KeyedReader {
 export async function selectKeyed(
   query: ResolvedQuery,
   keyset: Keyset,
-  source: Source,
+  source: SelectSource,
   { read, select }: KeyedReader,
 ): Promise<Rows> {
   const [last, following] = await read(printed(selectKeys(source, query.selection), "ndjson"));
@@ -48,7 +48,7 @@ export async function selectKeyed(
 export async function selectGroups(
   query: ResolvedQuery,
   keyset: Keyset,
-  source: Source,
+  source: SelectSource,
   reader: KeyedReader,
 ): Promise<Rows> {
   const { selection, format } = query;
@@ -63,7 +63,7 @@ export async function selectGroups(
 }
 
 /** Selects the sort key of the last row of a page, and that of the row after it if there is one. */
-export function selectKeys(source: Source, selection: Selection): Sql {
+export function selectKeys(source: SelectSource, selection: Selection): Sql {
   const { page, sort } = selection;
   const last = constant((page?.offset ?? 0) + (page?.limit ?? 0) - 1);
   const rows = sql`${filtered(source, selection, [])}${sortOrder(selection, source.columns)} LIMIT 2 OFFSET ${last}`;
@@ -72,7 +72,7 @@ export function selectKeys(source: Source, selection: Selection): Sql {
 }
 
 /** Selects the row after a page that looks ahead. */
-export function nextRow({ selection }: ResolvedQuery, source: Source): Statement | null {
+export function nextRow({ selection }: ResolvedQuery, source: SelectSource): Statement | null {
   const { page } = selection;
   if (page?.lookAhead !== true) return null;
   const next = { limit: 1, offset: page.offset + page.limit, lookAhead: false };

@@ -27,7 +27,7 @@ export function killQuery(id: string): Statement {
 }
 
 /** A relation, its columns, and how the role reads it. */
-export interface Source {
+export interface SelectSource {
   readonly relation: Relation;
   readonly columns: ResultColumns;
   /** The end of a subquery that is evaluated under the role's own settings. */
@@ -52,7 +52,11 @@ interface WrittenColumns {
 }
 
 /** Selects rows and writes them in their format. */
-export function selectRows(source: Source, selection: Selection, { served, format, maxRows }: Output): Sql {
+export function selectRows(
+  source: SelectSource,
+  selection: Selection,
+  { served, format, maxRows }: Output,
+): Sql {
   const { page } = selection;
   const limit = maxRows === Infinity ? EMPTY : sql` LIMIT ${constant(maxRows)}`;
   const offset = page === null || page.offset === 0 ? EMPTY : sql` OFFSET ${constant(page.offset)}`;
@@ -63,7 +67,7 @@ export function selectRows(source: Source, selection: Selection, { served, forma
   return fromRows(source, columns, rows);
 }
 
-function writtenColumns({ columns }: Source, served: ResultColumns, format: RowFormat): WrittenColumns {
+function writtenColumns({ columns }: SelectSource, served: ResultColumns, format: RowFormat): WrittenColumns {
   const values = served.map((column) => shownValue(column));
   const isPlain = served.every((column) => {
     const value = columnOf(column.name);
@@ -83,7 +87,11 @@ function shownValue(column: ResultColumn, own = columnOf(column.name)): Sql {
 }
 
 /** Selects the number of rows and the bounds of columns, which are null without rows. */
-export function selectAggregate(source: Source, bounded: ResultColumns, { conditions }: Selection): Sql {
+export function selectAggregate(
+  source: SelectSource,
+  bounded: ResultColumns,
+  { conditions }: Selection,
+): Sql {
   const bounds = bounded
     .map((column) => shownValue(column))
     .flatMap((value) => [sql`minOrNull(${value})`, sql`maxOrNull(${value})`]);
@@ -99,7 +107,7 @@ export function selectAggregate(source: Source, bounded: ResultColumns, { condit
 
 /** Selects values of rows, and writes them as columns. */
 export function written(
-  source: Source,
+  source: SelectSource,
   values: readonly Sql[],
   rows: Sql,
   write: (read: readonly Sql[]) => readonly (readonly [name: string, value: Sql])[],
@@ -125,14 +133,14 @@ function inSubquery(
  * `SELECT`. Where reading evaluates nothing, there is nothing that could read a setting: a page of 1,000 rows takes 4.1 ms of ClickHouse's
  * processor time instead of 4.8.
  */
-function fromRows(source: Source, { plain, selected, output }: WrittenColumns, rows: Sql): Sql {
+function fromRows(source: SelectSource, { plain, selected, output }: WrittenColumns, rows: Sql): Sql {
   const isStored = evaluatesNothing(source) && !rows.texts.some((text) => text.includes("toString("));
   if (isStored && plain !== null) return sql`SELECT ${plain} FROM ${rows}`;
   return sql`SELECT ${output} FROM (SELECT ${selected} FROM ${rows}${source.underOwn})`;
 }
 
 /** Whether the rows are read as a table has stored them. */
-const evaluatesNothing = ({ columns, from }: Source): boolean =>
+const evaluatesNothing = ({ columns, from }: SelectSource): boolean =>
   from === undefined && columns[0]?.isStored === true;
 
 /** No column begins with it, and no name of an aggregate. */
@@ -150,7 +158,7 @@ export function sortOrder({ sort }: Selection, columns: ResultColumns): Sql {
 
 /** The relation and the conditions on its rows. `read`: the columns whose values are read. */
 export function filtered(
-  { relation, columns, from }: Source,
+  { relation, columns, from }: SelectSource,
   { conditions, sort, keyset }: Pick<Selection, "conditions" | "sort" | "keyset">,
   read: ResultColumns,
 ): Sql {

@@ -3,10 +3,15 @@ import { dayAfter } from "../core/warehouse/condition-sql.js";
 import { type Compared, compares, either, group, isAny, on } from "./comparisons.js";
 import type { Order, FilterSubject } from "./expression.js";
 
-type Part = NonNullable<FilterSubject["part"]>;
+type PartName = NonNullable<FilterSubject["part"]>;
 
 /** A condition on a part of a date or a time in UTC: one on the column itself where it can be, so that an index serves it. */
-export function isInParts(column: Compared, part: Part, sign: Order, texts: readonly string[]): Condition {
+export function isInParts(
+  column: Compared,
+  part: PartName,
+  sign: Order,
+  texts: readonly string[],
+): Condition {
   switch (part) {
     case "year":
       return inRanges(column, sign, texts.map(yearOf));

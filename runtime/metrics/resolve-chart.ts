@@ -16,7 +16,7 @@ const OWN_FIELDS: readonly string[] = ["path", "x", "y", "by", "grain"];
 const MAX_COLUMNS = 8;
 
 /** What a chart draws of the rows, before the types in the database are known. */
-interface ChartQuestion {
+interface ResolvedChart {
   readonly x: string;
   readonly grain: Grain | null;
   readonly by: readonly string[];
@@ -29,7 +29,7 @@ export function readChartQuestion(
   endpoint: ServedEndpoint,
   isPrivate: (column: string) => boolean,
   sent: RawFields,
-): Result<ChartQuestion> {
+): Result<ResolvedChart> {
   const { aggregate, columns } = endpoint.spec;
   const servesRows = aggregate === undefined || (aggregate.of === "measures" && aggregate.rows !== false);
   const names = servesRows ? columns.map(({ name }) => name).filter((name) => !isPrivate(name)) : [];
@@ -83,7 +83,7 @@ const notAmong = (name: string, names: readonly string[]) =>
 /** The sum and the number of the values of each point: times in their order, else the largest first. */
 export function pointsOf(
   endpoint: ServedEndpoint,
-  { x, grain, by, y, conditions }: ChartQuestion,
+  { x, grain, by, y, conditions }: ResolvedChart,
   { nameOf, isTime }: { readonly nameOf: (column: string) => string; readonly isTime: boolean },
 ): Selection {
   const rows = aggregateOfRows(endpoint, [x, ...by, ...y], nameOf);

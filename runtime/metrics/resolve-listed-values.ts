@@ -27,7 +27,7 @@ interface AskedValues {
 }
 
 /** A request for the values of a column, before the types in the database are known. */
-interface ValuesQuestion extends AskedValues {
+interface ResolvedValues extends AskedValues {
   readonly conditions: readonly Condition[];
   readonly page: NonNullable<Selection["page"]>;
 }
@@ -38,7 +38,7 @@ export function readValuesQuestion(
   isPrivate: (column: string) => boolean,
   sent: RawFields,
   isFacet: boolean,
-): Result<ValuesQuestion> {
+): Result<ResolvedValues> {
   const asked = readColumn(endpoint.spec, isPrivate, sent, isFacet);
   if (isHttpError(asked)) return asked;
   const fields = withOperators(endpoint, new Map([...sent].filter(([name]) => !OWN_FIELDS.includes(name))));
@@ -134,7 +134,7 @@ function prefixProblem(prefix: string): HttpError | null {
 /** The values of a row's column with their numbers of rows, the most frequent first. `nameOf`: a column's own name in the relation. */
 export function valuesOfRows(
   { spec, filters }: ServedEndpoint,
-  { column, conditions, page }: ValuesQuestion,
+  { column, conditions, page }: ResolvedValues,
   nameOf: (column: string) => string,
 ): Selection {
   const rows = aggregateOfRows({ spec, filters }, [column], nameOf);
@@ -167,7 +167,7 @@ const ROWS = "rows";
 
 /** The values of a group, as a request for it has them. */
 export function valuesOfGroup(
-  { column, conditions, page }: ValuesQuestion,
+  { column, conditions, page }: ResolvedValues,
   aggregate: Aggregate,
 ): Result<Selection> {
   const { saved } = aggregate;

@@ -135,7 +135,7 @@ interface RelationRow {
 /** `type` of a column is the base type of a domain; a leading `_` means an array of it. */
 export function describedRelation(text: string): DescribedRelation {
   const { id, moneyScale, columns = [], types = [] } = JSON.parse(text) as RelationRow;
-  const all = new Types(types);
+  const all = new TypeRows(types);
   return {
     id,
     columns: columns.map(({ oid, ...column }) => {
@@ -157,7 +157,7 @@ export function describedRelation(text: string): DescribedRelation {
   };
 }
 
-class Types {
+class TypeRows {
   readonly #types: ReadonlyMap<Oid, TypeRow>;
 
   constructor(types: readonly TypeRow[]) {

@@ -23,11 +23,11 @@ const OPERATORS = {
   ilike: sql`OPERATOR(pg_catalog.~~*)`,
 } as const;
 
-type Sign = keyof typeof OPERATORS;
-export type ComparisonSign = Extract<Sign, "=" | "<>" | "<" | "<=" | ">" | ">=">;
+type OperatorSign = keyof typeof OPERATORS;
+export type ComparisonSign = Extract<OperatorSign, "=" | "<>" | "<" | "<=" | ">" | ">=">;
 
 /** In parentheses: `OPERATOR()` has one precedence, whichever operator it names. */
-export function infix<From>(left: Sql<From>, sign: Sign, right: Sql<From>): Sql<From> {
+export function infix<From>(left: Sql<From>, sign: OperatorSign, right: Sql<From>): Sql<From> {
   return sql`(${left} ${OPERATORS[sign]} ${right})`;
 }
 

@@ -182,13 +182,13 @@ export function selectAggregate(
 }
 
 /** A column whose type a field shows, and what it is selected from. */
-interface TypedColumn {
+interface TypeField {
   readonly column: ResultColumn;
   readonly source: Sql;
 }
 
 /** The columns that decide rows or their text while no field of `shown` has their type. */
-function typedColumns(parts: SelectParts, shown: ResultColumns): readonly TypedColumn[] {
+function typedColumns(parts: SelectParts, shown: ResultColumns): readonly TypeField[] {
   const { relation, from, read = [], columns, selection } = parts;
   if (from)
     return read.flatMap(({ select, columns: all }) =>

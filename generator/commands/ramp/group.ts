@@ -9,7 +9,7 @@ import { loadRamp, rampMissing } from "../ramp-package.js";
 
 const SHOWN_ONCE = "The secret is shown once: store it now.";
 
-type ProjectId = Parameters<typeof RampModule.addSecret>[1];
+type RampProjectId = Parameters<typeof RampModule.addSecret>[1];
 
 /** What a command prints: a record, or a list of records. */
 type Printed = object | readonly object[];
@@ -48,7 +48,7 @@ export function groupOf(parent: CliCommand) {
     name: string,
     description: string,
     example: string,
-    run: (context: CommandContext, projectId: ProjectId, flags: Flags) => PrintedResult,
+    run: (context: CommandContext, projectId: RampProjectId, flags: Flags) => PrintedResult,
   ): CliCommand =>
     add(name, description, `--project ${EXAMPLE_ID} ${example}`.trimEnd(), async (context, flags) => {
       const project = await context.ramp.findProject(context.database, text(flags, "project"));

@@ -1,7 +1,7 @@
 import type { RampEnvironment } from "@routewright/ramp/environment";
 import type { Environment } from "@routewright/runtime/server";
 import type { Settings } from "../../config.js";
-import type { Progress } from "../progress.js";
+import type { ReportProgress } from "../progress.js";
 
 /** The settings of both services. */
 export interface Environments {
@@ -36,5 +36,5 @@ export interface ServeOptions extends Pick<
   /** Processes that serve the data API; 1: this one serves all. */
   readonly workers: number;
   /** Told how far the start is. */
-  readonly progress?: Progress;
+  readonly progress?: ReportProgress;
 }

@@ -1,5 +1,5 @@
 /** A number with more digits than a double holds, in one form for equal values: it compares by its digits. */
-class ExactNumber {
+class ExactDigits {
   readonly digits: string;
 
   constructor(digits: string) {
@@ -22,12 +22,12 @@ const DOUBLE_DIGITS = 15;
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** A number as it is written: a double where that has all of its digits. */
-function exactly(text: string): number | ExactNumber {
+function exactly(text: string): number | ExactDigits {
   const digits = text
     .replace(/[eE].*$/, "")
     .replace(/[-.]/g, "")
     .replace(/^0+/, "");
-  return digits.length <= DOUBLE_DIGITS ? Number(text) : new ExactNumber(normal(text));
+  return digits.length <= DOUBLE_DIGITS ? Number(text) : new ExactDigits(normal(text));
 }
 
 /** `-012.50e1` → `-125e0`: the digits without zeros at either end, and their exponent. */

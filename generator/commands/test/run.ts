@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { messageOf, type Tier } from "@routewright/runtime/model";
 import { type Environment, hashOf, Keyring, startService } from "@routewright/runtime/server";
 import { DATA_DIR } from "../command.js";
-import type { Progress } from "../progress.js";
+import type { ReportProgress } from "../progress.js";
 import { type EndpointTest, tierIn } from "./cases.js";
 import { parseExactly } from "./exact-numbers.js";
 
@@ -20,7 +20,7 @@ export async function runTests(
   tests: readonly EndpointTest[],
   environment: Environment,
   generated: string,
-  progress: Progress,
+  progress: ReportProgress,
 ): Promise<readonly TestResult[]> {
   const keys = keysFor(tests);
   const owners = [...keys.values()].map(({ key, owner }): [string, typeof owner] => [hashOf(key), owner]);

@@ -5,7 +5,7 @@ import { isObject, textOr } from "../../manifest/json.js";
 import { type Mark, requiredTier, routewrightOf } from "../../manifest/node-meta.js";
 import { chain, sentence } from "../../manifest/strings.js";
 import { type Check, type CheckId, type LintedEndpoint, type Violation, violation } from "../checks.js";
-import { ancestorsOf, type Node, type NodeColumn, type Project } from "../project.js";
+import { ancestorsOf, type Node, type NodeColumn, type DbtGraph } from "../project.js";
 
 /** Rules about who can read what. */
 export const exposureRules = {
@@ -89,7 +89,7 @@ export const exposureRules = {
 function privateMetrics(
   linted: LintedEndpoint,
   { measures }: Pick<Aggregate, "measures">,
-  project: Project,
+  project: DbtGraph,
 ): readonly Violation[] {
   const metrics = measures.flatMap(({ name }) => project.metrics.get(name) ?? []);
   const sources = [...metrics, linted.node].flatMap((node) => {

@@ -30,10 +30,10 @@ export async function verifyCache(
   const paged = entries.filter(isAskable);
   const open = paged.find(({ publicAge }) => publicAge !== undefined);
   if (open === undefined) return { mismatches: [], notes: [NOTHING_PUBLIC] };
-  const addresses = new Addresses();
+  const addresses = new UnusedAddresses();
   const control = await controlOf(open, target, addresses);
   const places = await placesOf(open, target, addresses, control);
-  const found: Found = { mismatches: [], notes: [] };
+  const found: CacheFindings = { mismatches: [], notes: [] };
   if (places === null) found.notes.push(NOTHING_KEPT);
   else {
     const { key } = target;
@@ -53,7 +53,7 @@ export async function verifyCache(
   return found;
 }
 
-interface Found {
+interface CacheFindings {
   readonly mismatches: Mismatch[];
   readonly notes: Sentence[];
 }
@@ -79,7 +79,7 @@ function isAskable({ pagination, allowUnfiltered, requireAnyOf, methods }: Catal
 const MAX_ROWS = 500;
 
 /** Addresses that nobody uses: `limit` and `offset` with zeros in front. */
-class Addresses {
+class UnusedAddresses {
   readonly #zeros = randomInt(10, 60);
   #used = 0;
 
@@ -94,7 +94,7 @@ class Addresses {
 async function controlOf(
   entry: CatalogueEntry,
   { address }: CacheTarget,
-  addresses: Addresses,
+  addresses: UnusedAddresses,
 ): Promise<CacheReply> {
   const target = addresses.next(entry);
   const reply = await ask(address, target, { headers: {} });
@@ -108,15 +108,15 @@ async function controlOf(
 const isPublic = ({ headers }: CacheReply): boolean => /\bpublic\b/.test(headers["cache-control"] ?? "");
 
 /** Where attempts are made; null where the cache keeps nothing there. */
-type Places = (entry: CatalogueEntry) => string;
+type AttemptAddress = (entry: CatalogueEntry) => string;
 
 /** Addresses of their own; where the cache keeps none with a query, the path itself, if it can be purged. */
 async function placesOf(
   entry: CatalogueEntry,
   target: CacheTarget,
-  addresses: Addresses,
+  addresses: UnusedAddresses,
   control: CacheReply,
-): Promise<Places | null> {
+): Promise<AttemptAddress | null> {
   if (await keeps(addresses.next(entry), target, control)) return (each) => addresses.next(each);
   if (target.purge === null) return null;
   await target.purge(entry.model, [entry.path]);
@@ -132,7 +132,7 @@ async function keeps(place: string, { address }: CacheTarget, control: CacheRepl
 
 interface Trying {
   readonly target: CacheTarget;
-  readonly places: Places;
+  readonly places: AttemptAddress;
   readonly control: CacheReply;
 }
 
@@ -192,9 +192,9 @@ function isJson(text: string): boolean {
 /** Asks for private rows with a key, then for the same without one. */
 async function tryPrivate(
   entry: CatalogueEntry,
-  addresses: Addresses,
+  addresses: UnusedAddresses,
   { address, key, purge }: CacheTarget,
-  found: Found,
+  found: CacheFindings,
 ): Promise<void> {
   if (key === null) return void found.notes.push(NO_KEY);
   const attempts = keyAttempts(key).map((attempt) => ({ attempt, place: addresses.next(entry) }));

@@ -50,10 +50,10 @@ interface Link<V> {
   older: Link<V>;
   newer: Link<V>;
   /** Null: the end of the ring, which is no entry. */
-  readonly entry: Entry<V> | null;
+  readonly entry: CacheEntry<V> | null;
 }
 
-class Entry<V> implements Link<V> {
+class CacheEntry<V> implements Link<V> {
   older: Link<V> = this;
   newer: Link<V> = this;
   readonly key: string;
@@ -100,7 +100,7 @@ export class BoundedCache<V> {
   readonly #lifeMs: number;
   readonly #maxEntryBytes: number;
   /** Bounded by `maxBytes`, by keys of at most 32 bytes. */
-  readonly #entries = new Map<string, Entry<V>>();
+  readonly #entries = new Map<string, CacheEntry<V>>();
   /** Its `newer` is the least recently used entry, its `older` the most recently used. */
   readonly #end: Link<V>;
   #bytes = 0;
@@ -148,7 +148,7 @@ export class BoundedCache<V> {
     if (known !== undefined) this.#remove(known);
     const bytes = this.#bytesOf(value);
     if (bytes > this.#maxEntryBytes) return this.#options.onRemove?.(value);
-    const entry = new Entry(key, value, bytes, performance.now() + lifeMs);
+    const entry = new CacheEntry(key, value, bytes, performance.now() + lifeMs);
     this.#entries.set(key, entry);
     link(entry, this.#end);
     this.#bytes += bytes;
@@ -167,7 +167,7 @@ export class BoundedCache<V> {
       else this.#remove(entry);
   }
 
-  #isCurrent({ expiresAt, value }: Entry<V>): boolean {
+  #isCurrent({ expiresAt, value }: CacheEntry<V>): boolean {
     return expiresAt > performance.now() && this.#options.isCurrent?.(value) !== false;
   }
 
@@ -175,7 +175,7 @@ export class BoundedCache<V> {
     return ENTRY_BYTES + this.#options.sizeOf(value);
   }
 
-  #weigh(entry: Entry<V>): void {
+  #weigh(entry: CacheEntry<V>): void {
     const bytes = this.#bytesOf(entry.value);
     if (bytes === entry.bytes) return;
     this.#bytes += bytes - entry.bytes;
@@ -188,7 +188,7 @@ export class BoundedCache<V> {
       this.#remove(oldest);
   }
 
-  #remove(entry: Entry<V>): void {
+  #remove(entry: CacheEntry<V>): void {
     if (!this.#entries.delete(entry.key)) return;
     unlink(entry);
     this.#bytes -= entry.bytes;
@@ -202,7 +202,7 @@ function unlink<V>({ older, newer }: Link<V>): void {
 }
 
 /** Puts an entry before the end of the ring: it is the most recently used. */
-function link<V>(entry: Entry<V>, end: Link<V>): void {
+function link<V>(entry: CacheEntry<V>, end: Link<V>): void {
   entry.older = end.older;
   entry.newer = end;
   end.older.newer = entry;

@@ -7,14 +7,14 @@ export class Html {
   }
 }
 
-type Part = Html | string | number | null | false | readonly (Html | null | false)[];
+type HtmlPart = Html | string | number | null | false | readonly (Html | null | false)[];
 
 /** Markup of ours. Every value in it that is no `Html` is escaped; null and false show nothing. */
-export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+export function html(strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   return new Html(strings.map((each, i) => each + textOf(parts[i] ?? null)).join(""));
 }
 
-function textOf(part: Part): string {
+function textOf(part: HtmlPart): string {
   if (part === null || part === false) return "";
   if (part instanceof Html) return part.text;
   if (typeof part === "object") return part.map((each) => textOf(each)).join("");

@@ -113,7 +113,7 @@ export function ref(kind: "headers" | "responses" | "schemas", name: string): { 
 }
 
 /** A document before its keys are in order. */
-interface DocumentParts {
+interface OpenApiParts {
   readonly title: string;
   readonly version: string;
   readonly description: string;
@@ -130,7 +130,7 @@ interface DocumentParts {
 }
 
 /** Writes an OpenAPI 3.1 document. */
-export function openApiObject(parts: DocumentParts) {
+export function openApiObject(parts: OpenApiParts) {
   const { title, version, description, info, server, extensions, tags, tagGroups, paths, components } = parts;
   return {
     openapi: "3.1.0",

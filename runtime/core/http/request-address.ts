@@ -2,13 +2,16 @@ import type { IncomingMessage } from "node:http";
 import type { ClientAddress } from "./headers.js";
 import type { PublicAddressOf } from "./public-address.js";
 
-interface Addresses {
+interface AddressReaders {
   readonly publicAddressOf: PublicAddressOf;
   readonly addressOf: ClientAddress;
 }
 
 /** Where the client of a request reaches this server, with the path below which a proxy serves it, without a `/` at its end. */
-export function requestAddress({ publicAddressOf, addressOf }: Addresses, request: IncomingMessage): string {
+export function requestAddress(
+  { publicAddressOf, addressOf }: AddressReaders,
+  request: IncomingMessage,
+): string {
   const { origin, prefix } = publicAddressOf(request);
   const isSecure =
     addressOf.isTrustedProxy?.(request) === true && request.headers["x-forwarded-proto"] === "https";

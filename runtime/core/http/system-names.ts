@@ -16,14 +16,14 @@ const KNOWN_MS = 60_000;
 /** Addresses younger than this are not looked up again. */
 const FRESH_MS = 5_000;
 
-interface Known {
+interface KnownAddresses {
   readonly addresses: readonly LookupAddress[];
   readonly at: number;
 }
 
 const turns = new Turns(AT_ONCE);
 /** Bounded: names that the operator chose alone. */
-const known = new Map<string, Known>();
+const known = new Map<string, KnownAddresses>();
 /** Bounded by the same names. */
 const underWay = new Map<string, Promise<readonly LookupAddress[]>>();
 

@@ -1,6 +1,6 @@
 import type { Endpoint, Relation } from "./endpoint.js";
 
-interface Named {
+interface WithName {
   readonly name: string;
 }
 
@@ -8,7 +8,7 @@ interface Named {
  * The columns of a relation that a model's name may mean: the one of exactly that name, else those that differ in letter case
  * only. Two and more are ambiguous.
  */
-function columnsNamed<Column extends Named>(columns: readonly Column[], name: string): readonly Column[] {
+function columnsNamed<Column extends WithName>(columns: readonly Column[], name: string): readonly Column[] {
   const exact = columns.find((column) => column.name === name);
   if (exact !== undefined) return [exact];
   const folded = name.toLowerCase();
@@ -16,7 +16,7 @@ function columnsNamed<Column extends Named>(columns: readonly Column[], name: st
 }
 
 /** The column that a model's name means; undefined where the relation has none, or several of which none has exactly that name. */
-export function columnNamed<Column extends Named>(
+export function columnNamed<Column extends WithName>(
   columns: readonly Column[],
   name: string,
 ): Column | undefined {
@@ -36,7 +36,7 @@ type ColumnUse = Pick<
 >;
 
 /** The columns of an endpoint that its relation lacks: those of its rows, and those that only its filters and sorts name. */
-export function missingColumns(endpoint: ColumnUse, columns: readonly Named[]): readonly MissingColumn[] {
+export function missingColumns(endpoint: ColumnUse, columns: readonly WithName[]): readonly MissingColumn[] {
   const { filters = [], rows, cursor = [], sort, sortableFields } = endpoint;
   const names = [
     ...endpoint.columns.map(({ name }) => name),
@@ -64,7 +64,7 @@ export function relationsOf({
 export function missingColumnsOf(
   endpoint: ColumnUse & Pick<Endpoint, "relation" | "aggregate">,
   [schema, name]: Relation,
-  columns: readonly Named[],
+  columns: readonly WithName[],
 ): readonly MissingColumn[] {
   const { relation, aggregate } = endpoint;
   const isThat = (other: Relation): boolean => other[0] === schema && other[1] === name;
@@ -83,7 +83,10 @@ export function missingColumnsOf(
 }
 
 /** Those of the names that mean no column of a relation. */
-export function missingAmong(columns: readonly Named[], names: readonly Named[]): readonly MissingColumn[] {
+export function missingAmong(
+  columns: readonly WithName[],
+  names: readonly WithName[],
+): readonly MissingColumn[] {
   return names.flatMap(({ name }) => {
     const candidates = columnsNamed(columns, name).map((column) => column.name);
     return candidates.length === 1 ? [] : [{ name, candidates }];

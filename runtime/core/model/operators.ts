@@ -106,34 +106,34 @@ export const OPERATORS = {
   day: { value: "numbers", text: "is on one of the days of a month", excludes: "few" },
 } as const satisfies Readonly<Record<string, Operator>>;
 
-type Operators = typeof OPERATORS;
+type OperatorTable = typeof OPERATORS;
 
-export type OperatorName = keyof Operators;
+export type OperatorName = keyof OperatorTable;
 
 /** The operators that parameters of a type may have. */
 export type ParameterOperator<Type extends ParameterType = ParameterType> = {
-  [Name in OperatorName]: Operators[Name] extends { readonly parameter: { readonly type: Type } }
+  [Name in OperatorName]: OperatorTable[Name] extends { readonly parameter: { readonly type: Type } }
     ? Name
     : never;
 }[OperatorName];
 
 /** The operators that only filtered columns have and that take a value of the column's type. Rows without a value match none of them. */
 export type Comparison = {
-  [Name in OperatorName]: Operators[Name] extends { readonly parameter: object }
+  [Name in OperatorName]: OperatorTable[Name] extends { readonly parameter: object }
     ? never
-    : Operators[Name] extends { readonly value: "typed" }
+    : OperatorTable[Name] extends { readonly value: "typed" }
       ? Name
       : never;
 }[OperatorName];
 
 /** The operators that only the parameter `filter` has. */
 export type FunctionOperator = {
-  [Name in OperatorName]: Operators[Name] extends { readonly value: "text" | "numbers" } ? Name : never;
+  [Name in OperatorName]: OperatorTable[Name] extends { readonly value: "text" | "numbers" } ? Name : never;
 }[OperatorName];
 
 /** An operator of a filtered column, as requests write it. */
 export type FilterOperator = {
-  [Name in OperatorName]: Operators[Name] extends { readonly filter: infer Filter } ? Filter : never;
+  [Name in OperatorName]: OperatorTable[Name] extends { readonly filter: infer Filter } ? Filter : never;
 }[OperatorName];
 
 const entries = Object.entries(OPERATORS) as readonly (readonly [OperatorName, Operator])[];

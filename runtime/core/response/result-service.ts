@@ -167,7 +167,7 @@ interface CachedResult {
   readonly route: string;
 }
 
-interface CacheOptions {
+interface ResultCacheOptions {
   /** Lifetime of results of other rows; 0: they are not kept. */
   readonly ttlSeconds: number;
   /** Memory for all entries. */
@@ -184,7 +184,7 @@ export class ResultCache {
   readonly #entries: BoundedCache<CachedResult>;
   readonly #ttlMs: number;
 
-  constructor({ ttlSeconds, maxBytes, isLatest = () => true }: CacheOptions) {
+  constructor({ ttlSeconds, maxBytes, isLatest = () => true }: ResultCacheOptions) {
     this.#ttlMs = ttlSeconds * 1000;
     this.#entries = new BoundedCache<CachedResult>("results", {
       maxBytes,

@@ -4,7 +4,7 @@ import type { ColumnCondition, TypedValue } from "../model/query.js";
 import { type FilterNumber, PARSERS, type ParsedValues } from "./filter-values.js";
 
 /** How an engine compares the columns of a type. */
-interface Comparing<Value> {
+interface TypeComparison<Value> {
   /** Type of the parameter. */
   readonly cast: string;
   /** The value in the engine's syntax. Null: outside the type's range, so that it equals no row. Undefined: not a value of the type. */
@@ -34,7 +34,7 @@ const noBound = (): null => null;
 
 export function filterType<Kind extends ValueKind>(
   kind: Kind,
-  { cast, write, bound, isDiscrete = false as never }: Comparing<ParsedValues[Kind]>,
+  { cast, write, bound, isDiscrete = false as never }: TypeComparison<ParsedValues[Kind]>,
 ): FilterType {
   const parse = PARSERS[kind];
   return {

@@ -27,7 +27,7 @@ export interface ChartState {
   readonly only: string;
 }
 
-interface Totals {
+interface TotalRows {
   readonly column: string;
   readonly values: readonly string[];
 }
@@ -55,7 +55,7 @@ export interface AxisPlan {
     readonly values: readonly string[];
   } | null;
   /** Values by column whose rows are left out: they are totals of the others. */
-  readonly totals: readonly Totals[];
+  readonly totals: readonly TotalRows[];
   readonly rows: readonly ShownRow[];
   /** What else may be chosen. */
   readonly choices: {
@@ -194,7 +194,7 @@ const TOTAL = /^(all|total|totals|overall|sum|any)$/i;
 
 /** The rows without those that are totals of others, such as `All` beside its parts, and the values of these. */
 function withoutTotals(categories: readonly string[], rows: readonly ShownRow[]) {
-  const totals: Totals[] = [];
+  const totals: TotalRows[] = [];
   let parts = rows;
   for (const name of categories) {
     // One part beside a total is not its only one.

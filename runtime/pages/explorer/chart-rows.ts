@@ -23,12 +23,12 @@ export interface ChartRows {
 const MAX_CHART_ROWS = 20_000;
 
 /** Shows how many rows have been read. Aborted, the chart is of these. */
-export interface Reading {
+export interface ReadProgress {
   readonly signal: AbortSignal;
   readonly show: (rows: number) => void;
 }
 
-export const UNWATCHED: Reading = { signal: new AbortController().signal, show: () => undefined };
+export const UNWATCHED: ReadProgress = { signal: new AbortController().signal, show: () => undefined };
 
 /** Rows that a chart is chosen by, where it adds up: the service adds up all of them. */
 const SAMPLE_ROWS = 2000;
@@ -59,13 +59,13 @@ export class ChartReader {
   }
 
   /** The rows so far, once they are all, as many as are drawn, or enough. */
-  read(isEnough: (rows: ChartRows) => boolean, reading: Reading = UNWATCHED): Promise<ChartRows> {
+  read(isEnough: (rows: ChartRows) => boolean, reading: ReadProgress = UNWATCHED): Promise<ChartRows> {
     const read = this.#last.then(() => this.#readPages(isEnough, reading));
     this.#last = read.catch(() => undefined);
     return read;
   }
 
-  async #readPages(isEnough: (rows: ChartRows) => boolean, reading: Reading): Promise<ChartRows> {
+  async #readPages(isEnough: (rows: ChartRows) => boolean, reading: ReadProgress): Promise<ChartRows> {
     while (this.#next !== null && this.#read.rows.length < MAX_CHART_ROWS) {
       const isSample = this.#read.rows.length >= SAMPLE_ROWS;
       if (isSample && isEnough(this.#rows())) break;
@@ -79,7 +79,7 @@ export class ChartReader {
   }
 
   /** Whether there was time for it. */
-  async #readPage(parameters: Parameters, { signal, show }: Reading): Promise<boolean> {
+  async #readPage(parameters: Parameters, { signal, show }: ReadProgress): Promise<boolean> {
     let page: QueryResponse;
     const { rows } = this.#read;
     try {

@@ -3,7 +3,7 @@ import { type ApiRequest, fetchPoints, type FoundPoints, type Parameters, Servic
 import { type AxisPlan, isTotal } from "./chart-choice.js";
 import { keyIn, MAX_BARS } from "./chart-data.js";
 import { partOf, type PartPlan } from "./chart-part.js";
-import { ChartReader, type Reading } from "./chart-rows.js";
+import { ChartReader, type ReadProgress } from "./chart-rows.js";
 import { coarserGrain, grainOf, grainOfSpan, instantOf } from "./chart-time.js";
 import { type ShownRow, textOf } from "./values.js";
 
@@ -132,7 +132,7 @@ function combined(plan: AxisPlan, points: readonly PointRow[]): readonly ShownRo
 export async function groupedAgain(
   { endpoint, parameters }: ApiRequest,
   plan: AxisPlan,
-  reading: Reading,
+  reading: ReadProgress,
 ): Promise<PartPlan | null> {
   const { aggregate } = endpoint;
   if (aggregate === undefined || aggregate.is_saved || plan.grain !== null) return null;

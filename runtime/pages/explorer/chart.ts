@@ -9,7 +9,7 @@ import { pivot } from "./chart-data.js";
 import { addedUp, groupedAgain } from "./chart-sums.js";
 import { el, select } from "./dom.js";
 import { answeredColumns, asksGroups } from "./grouping.js";
-import { type ChartReader, type ChartRows, type Reading, UNWATCHED } from "./chart-rows.js";
+import { type ChartReader, type ChartRows, type ReadProgress, UNWATCHED } from "./chart-rows.js";
 
 /** The chart of a request, without its controls; null where nothing can be drawn. What adds up is of all rows. */
 export async function planFor(
@@ -60,7 +60,7 @@ function hasChoice({ x, series }: AxisPlan, state: ChartState): boolean {
 }
 
 /** The plan with nothing but what is true of all rows, or of a part that the notes name. */
-async function truePlan(reader: ChartReader, plan: ChartPlan, all: ChartRows, reading: Reading) {
+async function truePlan(reader: ChartReader, plan: ChartPlan, all: ChartRows, reading: ReadProgress) {
   const { request, isPart } = reader;
   const isOfParts = plan.kind !== "figures" && !isPart && !reading.signal.aborted;
   if (isOfParts && plan.isAggregated && asksGroups(request)) return groupedAgain(request, plan, reading);
@@ -82,7 +82,7 @@ export const NOT_TRUE =
 export async function chartOf(
   reader: ChartReader,
   state: ChartState,
-  reading: Reading,
+  reading: ReadProgress,
   change: (state: ChartState) => void,
 ): Promise<HTMLElement | null> {
   const found = await planFor(reader, state, reading);

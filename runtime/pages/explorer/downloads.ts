@@ -64,9 +64,9 @@ export function downloadMenu(
 ): HTMLElement {
   const place = el("div.download");
   const offer = (): void => place.replaceChildren(menu);
-  const begin = (close: () => void, run: (progress: Progress) => Promise<void>): void => {
+  const begin = (close: () => void, run: (progress: DownloadProgress) => Promise<void>): void => {
     close();
-    const progress = new Progress(totalOf(), offer);
+    const progress = new DownloadProgress(totalOf(), offer);
     place.replaceChildren(progress.element);
     void run(progress)
       .catch((error: unknown) => progress.signal.aborted || fail(error))
@@ -108,7 +108,7 @@ function item({ name, about }: Pick<FileFormat, "name" | "about">, click: () => 
 }
 
 /** How far a download is, and a button that ends it. */
-class Progress {
+class DownloadProgress {
   readonly element: HTMLElement;
   readonly #total: number | null;
   readonly #bar: HTMLProgressElement;
@@ -148,7 +148,7 @@ export function wholeOf({ endpoint, parameters }: ApiRequest): Parameters {
 }
 
 /** The name of a file that had to stop before the last page says how many rows it holds. */
-async function textFile(request: ApiRequest, format: FileFormat, progress: Progress): Promise<void> {
+async function textFile(request: ApiRequest, format: FileFormat, progress: DownloadProgress): Promise<void> {
   const [before, after] = format.around;
   const texts = [before];
   let parameters = wholeOf(request);
@@ -176,7 +176,7 @@ async function textFile(request: ApiRequest, format: FileFormat, progress: Progr
 }
 
 /** One page: files of this format cannot be put behind each other. */
-async function parquetFile(request: ApiRequest, progress: Progress): Promise<void> {
+async function parquetFile(request: ApiRequest, progress: DownloadProgress): Promise<void> {
   const response = await sendRequest(
     { ...request, parameters: wholeOf(request) },
     ".parquet",

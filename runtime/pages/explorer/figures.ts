@@ -7,10 +7,10 @@ import type { LiveFigure } from "./live-figure.js";
 import { NO_REQUEST, type State } from "./state.js";
 import { shortNumber } from "./values.js";
 
-type Change = (changes: Partial<State>) => void;
+type ChangeState = (changes: Partial<State>) => void;
 
 /** The numbers that the first page begins with. */
-export function headlineView(figures: readonly LiveFigure[], change: Change): HTMLElement {
+export function headlineView(figures: readonly LiveFigure[], change: ChangeState): HTMLElement {
   return el(
     "ul.headline",
     ...figures.map((figure) => {
@@ -39,7 +39,7 @@ function changeOf({ series, before, change }: LiveFigure): string {
 const percent = (share: number): string =>
   share.toLocaleString("en", { style: "percent", maximumFractionDigits: 1, signDisplay: "exceptZero" });
 
-function linkTo({ path, title }: CatalogueEndpoint, change: Change): HTMLElement {
+function linkTo({ path, title }: CatalogueEndpoint, change: ChangeState): HTMLElement {
   const open = (event: MouseEvent): void => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -59,7 +59,7 @@ function numberOf({ endpoint, column, value }: LiveFigure): HTMLElement {
 }
 
 /** The figure of a card. */
-export function figureView(figure: LiveFigure, change: Change): readonly HTMLElement[] {
+export function figureView(figure: LiveFigure, change: ChangeState): readonly HTMLElement[] {
   const { endpoint, column, at, series } = figure;
   const link = linkTo(endpoint, change);
   const number = numberOf(figure);

@@ -7,7 +7,7 @@ import { DEFAULT_MAX_LENGTH } from "../../core/model/limits.js";
 import { ownValue } from "../../core/model/own-value.js";
 
 /** A parameter of an endpoint that compares a column. */
-interface Comparison {
+interface ComparingParameter {
   readonly name: string;
   readonly column: string;
   readonly sign: string;
@@ -44,7 +44,7 @@ export function filtersInWords(request: ApiRequest): ReadonlyMap<string, string>
   );
 }
 
-function comparisonsOf({ endpoint, parameters }: ApiRequest): readonly Comparison[] {
+function comparisonsOf({ endpoint, parameters }: ApiRequest): readonly ComparingParameter[] {
   const signOf = (operator: string): string => ownValue(SIGNS, operator) ?? operator;
   const { aggregate } = endpoint;
   const isGrouped = asksGroups({ endpoint, parameters });

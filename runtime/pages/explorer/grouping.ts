@@ -3,7 +3,7 @@ import { type ApiRequest, type Parameters, splitList, valuesOf, withoutPage } fr
 import { button, el } from "./dom.js";
 import type { ShownRow } from "./values.js";
 
-type Aggregate = NonNullable<CatalogueEndpoint["aggregate"]>;
+type EndpointAggregate = NonNullable<CatalogueEndpoint["aggregate"]>;
 
 /** The names that a list of a request has. */
 function asked(parameters: Parameters, name: string): readonly string[] {
@@ -85,7 +85,7 @@ function without(parameters: Parameters, names: readonly string[]): Parameters {
 }
 
 /** Groups that all measures asked have. */
-function possibleGroups({ measures }: Aggregate, names: readonly string[]): ReadonlySet<string> {
+function possibleGroups({ measures }: EndpointAggregate, names: readonly string[]): ReadonlySet<string> {
   const chosen = measures.filter(({ name }) => names.length === 0 || names.includes(name));
   const [first, ...others] = chosen.map(({ groups }) => new Set(groups));
   return new Set([...(first ?? [])].filter((name) => others.every((each) => each.has(name))));

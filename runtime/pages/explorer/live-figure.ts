@@ -21,14 +21,14 @@ export interface LiveFigure {
 }
 
 /** Rows by path: one document for everybody, made once per build, which costs no caller a request. */
-interface Figures {
+interface PublishedFigures {
   readonly figures: Readonly<Record<string, readonly ShownRow[] | undefined>>;
   /** What the operator chose; `rows`: the name of its rows. */
   readonly headline: readonly { readonly path: string; readonly column: string; readonly rows: string }[];
 }
 
-let reading: Promise<Figures> | null = null;
-const read = (): Promise<Figures> => (reading ??= fetchFigures());
+let reading: Promise<PublishedFigures> | null = null;
+const read = (): Promise<PublishedFigures> => (reading ??= fetchFigures());
 
 /** Reads the figure; null where the rows have no number. */
 export async function readFigure(endpoint: CatalogueEndpoint): Promise<LiveFigure | null> {
@@ -82,11 +82,11 @@ function figureOf(
   };
 }
 
-async function fetchFigures(): Promise<Figures> {
+async function fetchFigures(): Promise<PublishedFigures> {
   const text = await fetchFiguresText().catch((error: unknown) => {
     // The next one tries again.
     reading = null;
     throw error;
   });
-  return JSON.parse(text, keepDigits) as Figures;
+  return JSON.parse(text, keepDigits) as PublishedFigures;
 }

@@ -11,9 +11,9 @@ interface View {
 const MAX_RECENT = 6;
 const MAX_SAVED = 50;
 
-type Kind = "recent" | "saved";
+type ViewKind = "recent" | "saved";
 
-function viewsOf(kind: Kind): readonly View[] {
+function viewsOf(kind: ViewKind): readonly View[] {
   try {
     const kept: unknown = JSON.parse(storage("localStorage").getItem(`routewright.${kind}`) ?? "[]");
     return Array.isArray(kept) ? kept.filter(isView) : [];
@@ -27,7 +27,7 @@ const isView = (value: unknown): value is View => {
   return typeof address === "string" && address.startsWith("?") && typeof title === "string";
 };
 
-function keep(kind: Kind, views: readonly View[]): void {
+function keep(kind: ViewKind, views: readonly View[]): void {
   try {
     storage("localStorage").setItem(`routewright.${kind}`, JSON.stringify(views));
   } catch {

@@ -127,9 +127,9 @@ export class DbSession {
   }
 }
 
-type Send = DbSession["send"];
+type SendStatement = DbSession["send"];
 
-function statementsBy(send: Send): Pick<DbTransaction, "rows" | "row" | "write"> {
+function statementsBy(send: SendStatement): Pick<DbTransaction, "rows" | "row" | "write"> {
   return {
     rows: async <R extends object>(text: string, values: readonly unknown[] = []) =>
       (await send<R>(text, values)).rows,

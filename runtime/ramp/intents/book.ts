@@ -7,7 +7,7 @@ import {
   type About,
   type Account,
   type Balances,
-  type Entry,
+  type JournalEntry,
   post,
   type Posting,
   posting,
@@ -192,6 +192,6 @@ export function leftToRefund({ balances, refunds }: Intent): Amount {
   return held.plus(gone).minus(Amount.sum(refunds.filter(isOpenRefund).map(refundAmount)));
 }
 
-function booked(tx: ProjectTransaction, intent: Intent, entry: Entry): Intent {
+function booked(tx: ProjectTransaction, intent: Intent, entry: JournalEntry): Intent {
   return { ...intent, balances: post(tx, intent.id, intent.balances, entry) };
 }

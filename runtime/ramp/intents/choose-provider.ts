@@ -73,7 +73,7 @@ async function bestCandidate(
   body: IntentRequest,
   path: PricedPath,
   isReplay: IsReplay,
-): Promise<Chosen | RampError | "replay"> {
+): Promise<ChosenProvider | RampError | "replay"> {
   const connections = await ramp.providers.list(body.projectId);
   const candidates = acceptedCandidates(connections, path, providerNames(body));
   if (isRampError(candidates)) return candidates;
@@ -87,7 +87,7 @@ async function namedCandidate(
   body: IntentRequest,
   path: PaymentPath,
   quoteId: string,
-): Promise<Chosen | RampError> {
+): Promise<ChosenProvider | RampError> {
   const quoted = await quotedCandidate(ramp, { ...body, quoteId, names: providerNames(body) }, path);
   if (isRampError(quoted)) return quoted;
   const { candidate, price } = quoted;
@@ -108,7 +108,7 @@ export function providerNames({
 }
 
 /** The part of an intent that names the provider, the rail and both accounts. */
-function choiceOf(chosen: Chosen, { type, src, dest }: CurrencyPair, body: IntentRequest) {
+function choiceOf(chosen: ChosenProvider, { type, src, dest }: CurrencyPair, body: IntentRequest) {
   return {
     ...providerOf(chosen),
     isProviderNamed: body.quoteId != null || providerNames(body).length > 0,
@@ -119,7 +119,11 @@ function choiceOf(chosen: Chosen, { type, src, dest }: CurrencyPair, body: Inten
   };
 }
 
-function providerOf({ connection, rail, price }: Pick<Chosen, "connection" | "rail" | "price">): NextOrder {
+function providerOf({
+  connection,
+  rail,
+  price,
+}: Pick<ChosenProvider, "connection" | "rail" | "price">): NextOrder {
   return {
     connectionId: connection.id,
     connectionVersion: connection.version,
@@ -208,7 +212,7 @@ export async function nextCandidate(
   return { ...providerOf(chosen), heldUntil: chosen.held?.expiresAt.toISOString() ?? null };
 }
 
-interface Chosen {
+interface ChosenProvider {
   readonly connection: ProviderConnection;
   readonly rail: Rail;
   readonly price: Price | null;
@@ -220,7 +224,7 @@ async function chooseCandidate(
   ramp: IntentContext,
   candidates: readonly Candidate[],
   path: PricedPath,
-): Promise<Chosen | RampError> {
+): Promise<ChosenProvider | RampError> {
   const [first, ...others] = candidates;
   const {
     quotes: [best],

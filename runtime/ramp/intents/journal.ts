@@ -69,7 +69,7 @@ export interface Balance extends Posting {
 /** The postings of an intent, summed. */
 export type Balances = readonly Balance[];
 
-export interface Entry {
+export interface JournalEntry {
   readonly kind: PostingKind;
   readonly about: About;
   /** The provider's own date, if it named one. */
@@ -103,7 +103,12 @@ export function posting(
 }
 
 /** Writes an entry, and returns the balances with it. */
-export function post(tx: ProjectTransaction, intentId: string, balances: Balances, entry: Entry): Balances {
+export function post(
+  tx: ProjectTransaction,
+  intentId: string,
+  balances: Balances,
+  entry: JournalEntry,
+): Balances {
   const { kind, about, providerDate = null, postings } = entry;
   if (postings.length === 0) return balances;
   const column = (name: keyof Posting): readonly (string | null)[] => postings.map((item) => item[name]);

@@ -136,7 +136,7 @@ async function recordState(
   return !isAhead && !isToClose;
 }
 
-interface Plan {
+interface PollPlan {
   readonly attention: string | null;
   readonly failedAttempts: number;
   readonly nextPollAt: Date | null;
@@ -147,7 +147,7 @@ interface Plan {
 function plan(
   tx: ProjectTransaction,
   { id, updatedAt }: StoredDepositAccount,
-  { attention, failedAttempts, nextPollAt, lastDeposit }: Plan,
+  { attention, failedAttempts, nextPollAt, lastDeposit }: PollPlan,
 ): void {
   tx.write(
     `UPDATE ramp.deposit_accounts SET attention = $2, failed_attempts = $3, next_poll_at = CASE WHEN poll_requested THEN now() ELSE $4::timestamptz END,

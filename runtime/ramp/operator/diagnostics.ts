@@ -205,7 +205,7 @@ async function historyOf(
   tx: OperatorTransaction,
   { projectId, intentId }: IntentIds,
 ): Promise<readonly DatabaseRow[]> {
-  const rows = await tx.rows<{ readonly data: EventData; readonly metadata: string | null }>(
+  const rows = await tx.rows<{ readonly data: IntentEventData; readonly metadata: string | null }>(
     `SELECT e.created_at AS at, e.type AS event, e.body::json -> 'data' AS data, (e.body::json #> '{data,intent,metadata}')::text AS metadata,
        COALESCE((SELECT json_object_agg(d.status, d.count) FROM (SELECT status, count(*) FROM ramp.webhook_deliveries
          WHERE project_id = e.project_id AND event_id = e.id GROUP BY status) d), '{}') AS deliveries
@@ -219,7 +219,7 @@ async function historyOf(
   }));
 }
 
-interface EventData {
+interface IntentEventData {
   readonly intent: object;
 }
 

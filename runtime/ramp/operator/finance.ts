@@ -40,13 +40,17 @@ const MOVED = `CROSS JOIN LATERAL (SELECT COALESCE(min(provider_date) FILTER (WH
 export async function reconcile(
   database: RampDatabase,
   projectId: ProjectId,
-  { provider, statement, ...period }: Period & { readonly provider: string; readonly statement: string },
+  {
+    provider,
+    statement,
+    ...period
+  }: ReportPeriod & { readonly provider: string; readonly statement: string },
 ): Promise<Outcome<readonly StatementDifference[]>> {
   const invalid = periodProblem(period);
   if (invalid !== null) return failed(invalid);
   const lines = readCsv(statement);
   if (!lines.ok) return lines;
-  const rows = await database.operator.rows<Order>(
+  const rows = await database.operator.rows<StatementOrder>(
     `SELECT t.id::text AS id, t.provider_reference AS reference, t.status, COALESCE(m.paid, i.src_amount)::text AS "srcAmount",
          i.src_currency AS currency, m.delivered::text AS "amountReceived", m.fees::text AS "totalFee", COALESCE(m.refunded, 0)::text AS refunded,
          NOT i.sandbox AS livemode, p.at IS NULL OR COALESCE(p.at >= $3, true) AND COALESCE(p.at < $4, true) AS "isInPeriod"
@@ -61,7 +65,7 @@ export async function reconcile(
 }
 
 /** An order as the ramp knows it, with the fields of a statement. */
-type Order = {
+type StatementOrder = {
   readonly id: string;
   readonly reference: string | null;
   readonly livemode: boolean;
@@ -69,11 +73,14 @@ type Order = {
   readonly isInPeriod: boolean;
 } & Readonly<Record<StatementField, string | null>>;
 
-function differences(rows: readonly Order[], lines: readonly Line[]): readonly StatementDifference[] {
+function differences(
+  rows: readonly StatementOrder[],
+  lines: readonly Line[],
+): readonly StatementDifference[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
   const byReference = new Map(rows.map((row) => [row.reference, row]));
   const found: StatementDifference[] = [];
-  const seen = new Set<Order>();
+  const seen = new Set<StatementOrder>();
   for (const line of lines) {
     const { id = "" } = line;
     const row = byId.get(id.toLowerCase()) ?? byReference.get(id);
@@ -101,16 +108,16 @@ function differences(rows: readonly Order[], lines: readonly Line[]): readonly S
 
 const MOVED_MONEY: ReadonlySet<string> = new Set(["SUCCESS", "REFUNDED"]);
 
-function hasMovedMoney({ status }: Order): boolean {
+function hasMovedMoney({ status }: StatementOrder): boolean {
   return MOVED_MONEY.has(status ?? "");
 }
 
 /** What a line without a status says: that money moved. */
-function listedStatus(row: Order): string {
+function listedStatus(row: StatementOrder): string {
   return hasMovedMoney(row) ? (row.status ?? "") : "SUCCESS";
 }
 
-function fieldDifferences(row: Order, line: Line): readonly StatementDifference[] {
+function fieldDifferences(row: StatementOrder, line: Line): readonly StatementDifference[] {
   return STATEMENT_FIELDS.flatMap((field) => {
     const [ramp, statement] = [row[field] ?? "", line[field]];
     if (statement === undefined || isEqual(ramp, statement)) return [];
@@ -170,7 +177,7 @@ export function csvOf(rows: readonly object[]): string {
 }
 
 /** Times that narrow a report; null: no bound. */
-interface Period {
+interface ReportPeriod {
   /** Inclusive, ISO 8601. */
   readonly from: string | null;
   /** Exclusive. */
@@ -203,7 +210,7 @@ const REPORT = `SELECT to_char(p.posted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS 
     AND ($3::timestamptz IS NULL OR p.posted_at < $3)
   GROUP BY 1, 3, 4, 5, 6 ORDER BY 1, 3, 4, 5, 6`;
 
-function periodProblem({ from, until }: Period): string | null {
+function periodProblem({ from, until }: ReportPeriod): string | null {
   const invalid = [from, until].find(
     (time) => time !== null && !(/^\d{4}-\d\d-\d\d/.test(time) && !Number.isNaN(Date.parse(time))),
   );
@@ -214,7 +221,7 @@ function periodProblem({ from, until }: Period): string | null {
 export async function reportPostings(
   database: RampDatabase,
   projectId: ProjectId | null,
-  { from, until }: Period,
+  { from, until }: ReportPeriod,
 ): Promise<Outcome<readonly DatabaseRow[]>> {
   const invalid = periodProblem({ from, until });
   if (invalid !== null) return failed(invalid);

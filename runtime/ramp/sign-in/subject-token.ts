@@ -12,7 +12,7 @@ import { isIdToken } from "./id-token.js";
 const CLOCK_SECONDS = 5;
 
 /** The identity that an identity provider asserts. */
-export interface Subject {
+export interface TokenSubject {
   readonly issuer: string;
   readonly subject: string;
   /** Whether the subject is a wallet that signed in here. */
@@ -44,7 +44,7 @@ export class SubjectTokens {
   }
 
   /** The subject of a token, or why it is refused: 401 for issuer and audience, 400 for all else (runtime/ramp/docs/errors.md). */
-  async verify(projectId: ProjectId, token: string): Promise<Subject | RampError> {
+  async verify(projectId: ProjectId, token: string): Promise<TokenSubject | RampError> {
     const issuer = issuerOf(token);
     if (issuer === null) return invalidSubject("is no JWT with an issuer (`iss`)");
     if (issuer === this.#wallets.issuer) return this.#verifyWallet(projectId, token);
@@ -76,7 +76,7 @@ export class SubjectTokens {
   }
 
   /** A wallet token is for a domain that the project registered. */
-  async #verifyWallet(projectId: ProjectId, token: string): Promise<Subject | RampError> {
+  async #verifyWallet(projectId: ProjectId, token: string): Promise<TokenSubject | RampError> {
     const { issuer, keys } = this.#wallets;
     const claims = await keys.verify(token, issuer);
     if (claims === null)
@@ -106,8 +106,8 @@ function subjectOf(
     exp,
     aud = [],
   }: { readonly sub?: unknown } & { readonly [N in "exp" | "aud"]?: JWTPayload[N] | undefined },
-  from: Pick<Subject, "issuer" | "isWallet">,
-): Subject | RampError {
+  from: Pick<TokenSubject, "issuer" | "isWallet">,
+): TokenSubject | RampError {
   const isText = typeof sub === "string" && sub !== "" && sub.length <= 256;
   return isText && isStorable([sub, aud]) && exp !== undefined
     ? { ...from, subject: sub, audiences: [aud].flat(), expiresAt: Math.floor(exp) }
@@ -153,7 +153,7 @@ function readIdentityProvider(tx: ProjectTransaction, issuer: string): Promise<I
  */
 export async function acceptsSubject(
   tx: ProjectTransaction,
-  { issuer, audiences, isWallet }: Subject,
+  { issuer, audiences, isWallet }: TokenSubject,
 ): Promise<boolean> {
   const found = isWallet
     ? await tx.row("SELECT FROM ramp.projects WHERE id = ramp.current_project() AND wallet_domains && $1", [

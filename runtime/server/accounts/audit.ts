@@ -2,7 +2,7 @@ import type { Statements } from "../../postgres/own-tables.js";
 import { timeText } from "./key-statements.js";
 
 /** A line of the audit log. */
-export interface Change {
+export interface AuditEntry {
   readonly number: number;
   readonly at: string;
   readonly actor: string;
@@ -17,8 +17,8 @@ export interface Change {
 export function changesIn(
   tables: Statements,
   range: { readonly organization: string | null; readonly before: number | null; readonly limit: number },
-): Promise<readonly Change[]> {
-  return tables.run<Change>([CHANGES], [range.organization, range.before, range.limit]);
+): Promise<readonly AuditEntry[]> {
+  return tables.run<AuditEntry>([CHANGES], [range.organization, range.before, range.limit]);
 }
 
 const CHANGES = `SELECT id::float8 AS number, ${timeText("at")} AS at, actor, action, organization, key, plan, subject

@@ -60,13 +60,13 @@ export class KeyDatabase implements KeyStore {
   }
 
   async keys(): Promise<Outcome<ReadonlyMap<string, StoredKey>>> {
-    const rows = await this.#tables.run<KeyRow>([KEYS], []);
+    const rows = await this.#tables.run<ListedKeyRow>([KEYS], []);
     return succeeded(new Map(rows.map((row) => [row.digest, storedKey(row)])));
   }
 
   /** A page of them. */
   async page(range: KeyRange): Promise<readonly StoredKey[]> {
-    const rows = await this.#tables.run<KeyRow>([KEYS_PAGE], [JSON.stringify(range)]);
+    const rows = await this.#tables.run<ListedKeyRow>([KEYS_PAGE], [JSON.stringify(range)]);
     return rows.map(storedKey);
   }
 
@@ -156,10 +156,10 @@ export class KeyDatabase implements KeyStore {
   }
 
   async #find(id: string, organization: string | null): Promise<Outcome<readonly [string, StoredKey]>> {
-    const rows = await this.#tables.run<KeyRow>([KEYS_BY_ID], [id, organization]);
+    const rows = await this.#tables.run<ListedKeyRow>([KEYS_BY_ID], [id, organization]);
     const keys = new Map(rows.map((row) => [row.digest, row]));
     const match = oneOf([...keys.keys()], id, this);
-    return match.ok ? succeeded([match.value, storedKey(keys.get(match.value) as KeyRow)]) : match;
+    return match.ok ? succeeded([match.value, storedKey(keys.get(match.value) as ListedKeyRow)]) : match;
   }
 }
 
@@ -167,7 +167,7 @@ function tooManyKeys({ org }: KeyOwner): string {
   return `${org} has as many keys as it may have: revoke one, give it a plan with more, or raise its own number with \`routewright keys limits\`.`;
 }
 
-interface KeyRow {
+interface ListedKeyRow {
   readonly digest: string;
   readonly tier: StoredKey["tier"];
   readonly user: string;
@@ -178,7 +178,16 @@ interface KeyRow {
   readonly lastUsed: string | null;
 }
 
-function storedKey({ digest, tier, user, org, created, expires, allowed, lastUsed }: KeyRow): StoredKey {
+function storedKey({
+  digest,
+  tier,
+  user,
+  org,
+  created,
+  expires,
+  allowed,
+  lastUsed,
+}: ListedKeyRow): StoredKey {
   return {
     id: idOf(digest),
     tier,

@@ -26,7 +26,7 @@ import {
 } from "./key-store.js";
 
 /** A key, and where it stands. */
-interface Found {
+interface FoundKey {
   readonly entries: FileEntries;
   readonly name: string;
   readonly key: StoredKey;
@@ -110,7 +110,7 @@ export class KeyFile implements KeyStore {
     return { key, id };
   }
 
-  #find(id: string, check: (key: StoredKey) => Outcome<StoredKey> = succeeded): Outcome<Found> {
+  #find(id: string, check: (key: StoredKey) => Outcome<StoredKey> = succeeded): Outcome<FoundKey> {
     const existing = this.#existing();
     if (!existing.ok) return existing;
     const entries = existing.value;

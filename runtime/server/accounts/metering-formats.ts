@@ -9,13 +9,13 @@ export type MeteringFormat = (typeof METERING_FORMATS)[number];
 const USE_TYPE = "routewright.use";
 
 /** The body of a request, and how many of these a target takes in one. */
-interface Format {
+interface BodyFormat {
   readonly contentType: string;
   readonly most: number;
   readonly bodyOf: (use: readonly MeteredUse[], unit: QuotaUnit) => string;
 }
 
-export const FORMATS: Readonly<Record<MeteringFormat, Format>> = {
+export const FORMATS: Readonly<Record<MeteringFormat, BodyFormat>> = {
   cloudevents: {
     contentType: "application/cloudevents-batch+json",
     most: 100,

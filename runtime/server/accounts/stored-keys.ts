@@ -40,7 +40,7 @@ export interface StoredKeysOptions {
   readonly log: Logger;
 }
 
-interface Entry {
+interface StoredKeyEntry {
   readonly row: KeyRow;
   /** With the plan of its organization. Null: revoked. */
   owner: ApiKey | null;
@@ -52,7 +52,7 @@ interface Entry {
 export class StoredKeyReader implements StoredKeys {
   readonly #options: StoredKeysOptions;
   /** By hash. Bounded by the keys of the database. */
-  #entries = new Map<string, Entry>();
+  #entries = new Map<string, StoredKeyEntry>();
   #revision = -1;
   #removals = -1;
   #client: PostgresClient | null = null;
@@ -163,14 +163,14 @@ export class StoredKeyReader implements StoredKeys {
   async #read(): Promise<void> {
     const isNew = this.#client === null;
     const client = (this.#client ??= await this.#connect());
-    const [state] = (await client.query<State>(STATE)).rows;
+    const [state] = (await client.query<KeyRevision>(STATE)).rows;
     if (state === undefined) throw new Error("routewright_keys.state has no row");
     const [revision, removals] = [Number(state.revision), Number(state.removals)];
     // A new connection may lead to another state: a standby that took over, or a backup. Revisions may count from before.
     const isWhole = isNew || removals !== this.#removals || revision < this.#revision;
     if (isWhole || revision !== this.#revision) {
       const { rows } = await client.query<KeyRow>(changedSince(isWhole ? -1 : this.#revision));
-      const entries = isWhole ? new Map<string, Entry>() : this.#entries;
+      const entries = isWhole ? new Map<string, StoredKeyEntry>() : this.#entries;
       for (const row of rows) entries.set(row.digest, { row, owner: this.#ownerOf(row), usedOn: -1 });
       this.#entries = entries;
       this.#warnOfPlans();
@@ -273,7 +273,7 @@ function hasRefused(error: unknown): boolean {
   return /^(25|42)/.test(String((error as { readonly code?: unknown }).code));
 }
 
-interface State {
+interface KeyRevision {
   readonly revision: string;
   readonly removals: string;
 }

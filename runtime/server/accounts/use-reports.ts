@@ -40,7 +40,7 @@ interface Count {
 }
 
 /** Counts that are sent until the database has them. Its number makes sure that it counts them once. */
-interface Batch {
+interface UseReport {
   readonly batch: number;
   readonly until: string;
   readonly counts: readonly Count[];
@@ -60,7 +60,7 @@ export class UseReports implements Reports {
   readonly #changed = new Set<OrganizationShare>();
   /** Bounded by `MAX_COUNTS`, and organizations and hours beyond. */
   #counts = new Map<string, Count>();
-  #pending: Batch | null = null;
+  #pending: UseReport | null = null;
   #batch = 0;
   #isAway = false;
   #isClosed = false;
@@ -225,7 +225,7 @@ export class UseReports implements Reports {
     }
   }
 
-  #newBatch(now: number): Batch {
+  #newBatch(now: number): UseReport {
     const counts = [...this.#counts.values()].map((count) => ({
       ...count,
       database_ms: Math.round(count.database_ms),

@@ -10,7 +10,6 @@ export const ENDPOINT_EVENTS = [
 ] as const;
 
 type EndpointEventType = (typeof ENDPOINT_EVENTS)[number];
-type EventType = EndpointEventType | OperatorEventType;
 
 export type EventData = Readonly<Record<string, unknown>>;
 
@@ -42,7 +41,7 @@ export type Sighting = { readonly path: string; readonly data: EventData } & (
 export interface PublishedEvent {
   readonly sequence: number;
   readonly id: string;
-  readonly type: EventType;
+  readonly type: EndpointEventType | OperatorEventType;
   /** Null: an event for operators. */
   readonly path: string | null;
   readonly organization: string | null;

@@ -44,13 +44,13 @@ interface OfKey {
   readonly digest: string;
 }
 
-type Answer = (
+type SubscriptionHandler = (
   exchange: Exchange,
   service: SubscriptionService,
   of: OfKey,
 ) => Promise<Reply | HttpError | null>;
 
-const ANSWERS: Readonly<Record<string, Answer>> = { POST: subscribe, DELETE: unsubscribe };
+const ANSWERS: Readonly<Record<string, SubscriptionHandler>> = { POST: subscribe, DELETE: unsubscribe };
 
 async function list({ request }: Exchange, _: SubscriptionService, { subscriptions, digest }: OfKey) {
   const unknown = [...queryOf(request).keys()];

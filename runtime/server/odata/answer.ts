@@ -21,7 +21,7 @@ import { versionHeaders } from "./errors.js";
 import type { OdataQuery } from "./query.js";
 import type { OdataSet } from "./sets.js";
 
-type Body = Result<QueryResult> | Reply;
+type SentBody = Result<QueryResult> | Reply;
 
 /** What a response says of an answer. */
 export interface OdataBody {
@@ -30,7 +30,7 @@ export interface OdataBody {
   readonly contentType: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The result as it is sent; a reply where it has no content, an error where there is none. */
-  readonly bodyOf: (answer: Answer & { readonly result: QueryResult }) => Body | Promise<Body>;
+  readonly bodyOf: (answer: Answer & { readonly result: QueryResult }) => SentBody | Promise<SentBody>;
 }
 
 /** A request below `/odata`; one of a batch has a response of its own. */
@@ -79,7 +79,8 @@ export async function answerOdata(
   return null;
 }
 
-const isStream = (body: Body | null): boolean => body !== null && "kind" in body && body.kind === "stream";
+const isStream = (body: SentBody | null): boolean =>
+  body !== null && "kind" in body && body.kind === "stream";
 
 const VARY = "Accept, Accept-Encoding, Authorization, OData-MaxVersion, Prefer, X-API-Key";
 

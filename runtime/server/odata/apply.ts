@@ -44,7 +44,7 @@ function readSteps(text: string, before: readonly string[]): Result<readonly Gro
   return notOffered(text);
 }
 
-function readLast({ name, inside }: Call, filters: readonly string[]): Result<readonly Grouped[]> {
+function readLast({ name, inside }: Transformation, filters: readonly string[]): Result<readonly Grouped[]> {
   const parts = partsAt(",", inside) ?? [];
   if (name === "concat" && parts.length === MAX_QUERIES) {
     const branches = parts.map((part) => readSteps(part, filters));
@@ -67,12 +67,12 @@ function readLast({ name, inside }: Call, filters: readonly string[]): Result<re
 const isNames = (parts: readonly string[]): boolean =>
   parts.every((part) => /^[\p{L}_][\p{L}\p{Nd}_]*$/u.test(part));
 
-interface Call {
+interface Transformation {
   readonly name: string;
   readonly inside: string;
 }
 
-function callOf(text: string): Call | null {
+function callOf(text: string): Transformation | null {
   const [, name = "", inside = ""] = /^([a-z]{1,20})\((.*)\)$/s.exec(text) ?? [];
   // `filter(a) or (b)` is no call: its last parenthesis closes another one.
   return name === "" || partsAt(",", inside) === null ? null : { name, inside };

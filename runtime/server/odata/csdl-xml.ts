@@ -37,9 +37,9 @@ ${schemas.join("\n")}
 `;
 }
 
-type Attributes = Readonly<Record<string, string | undefined>>;
+type XmlAttributes = Readonly<Record<string, string | undefined>>;
 
-function element(name: string, attributes: Attributes, children: readonly string[] = []): string {
+function element(name: string, attributes: XmlAttributes, children: readonly string[] = []): string {
   const written = Object.entries(attributes)
     .filter(([, value]) => value !== undefined)
     .map(([key, value = ""]) => ` ${key}="${escaped(value)}"`)
@@ -111,7 +111,7 @@ function annotated(annotations: Annotations): readonly string[] {
 }
 
 /** A value that is an attribute; null where it is an element. */
-function attributeOf(value: AnnotationValue): Attributes | null {
+function attributeOf(value: AnnotationValue): XmlAttributes | null {
   if (typeof value === "string") return { String: value };
   if (typeof value === "boolean") return { Bool: String(value) };
   if (!isList(value) && "member" in value) return { EnumMember: `${value.of}/${value.member}` };

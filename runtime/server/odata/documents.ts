@@ -108,7 +108,7 @@ function seenSets(
   });
 }
 
-interface Types {
+interface PropertyTypes {
   readonly of: (property: OdataProperty) => EdmType;
   /** Whether the database has said all that the models do not. */
   readonly isWhole: boolean;
@@ -118,7 +118,7 @@ interface Types {
 const AT_ONCE = 8;
 
 /** The types of all properties: what a model does not declare, the database says. */
-async function typesOf({ gateway }: Exchange, sets: readonly OdataSet[]): Promise<Types> {
+async function typesOf({ gateway }: Exchange, sets: readonly OdataSet[]): Promise<PropertyTypes> {
   const found = new Map<OdataProperty, EdmType>();
   const open = sets.filter(({ properties }) => properties.some(({ type }) => type === null));
   let isWhole = true;

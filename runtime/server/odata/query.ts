@@ -162,20 +162,27 @@ function readOrder(set: OdataSet, text: string | undefined): Result<readonly Sor
   return keys;
 }
 
-interface Chosen {
+interface SelectedColumns {
   readonly columns: Projection;
   readonly selected: readonly string[] | null;
 }
 
 /** The columns that a path names, else those of the options. */
-function chosenBy(set: OdataSet, { options, representation: { isExact }, property }: Asked): Result<Chosen> {
+function chosenBy(
+  set: OdataSet,
+  { options, representation: { isExact }, property }: Asked,
+): Result<SelectedColumns> {
   if (property === undefined) return readSelect(set, options, isExact);
   const columns = chooseColumns(isExact ? set.exactRows : set.rows, [property.column.name]);
   return columns === null ? httpError("notFound") : { columns, selected: [property.name] };
 }
 
 /** The columns of `$select`. Where the endpoint gives no choice a row has all of them, as OData allows. */
-function readSelect(set: OdataSet, { system: { select } }: OdataOptions, isExact: boolean): Result<Chosen> {
+function readSelect(
+  set: OdataSet,
+  { system: { select } }: OdataOptions,
+  isExact: boolean,
+): Result<SelectedColumns> {
   const all = isExact ? set.exactRows : set.rows;
   const names = (select ?? "").split(",").map((name) => name.trim());
   if (select === undefined || select === "" || names.includes("*")) return { columns: all, selected: null };

@@ -15,7 +15,7 @@ import type { Reply } from "../../core/http/send.js";
 /** State that the system endpoints report. */
 export interface Service {
   readonly title: string;
-  readonly documents: Documents;
+  readonly documents: CallerDocuments;
   /** The endpoint that answers at a path, its own or a former one; null where there is none. */
   readonly endpointAt: (path: string) => ServedEndpoint | null;
   /** Whether a column of the endpoint at a path is private data. */
@@ -68,7 +68,7 @@ export interface SystemRoute extends Omit<DataRoute, "handle"> {
 }
 
 /** Documents about the endpoints that a caller may call. */
-interface Documents {
+interface CallerDocuments {
   /** Before a document is made. */
   ready(): Promise<void>;
   openApi(caller: Access, only: Tier | null): BufferedResult;

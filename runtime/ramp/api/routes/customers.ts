@@ -5,7 +5,7 @@ import type { PageRequest } from "../../database/ramp-database.js";
 import { OF_PROJECT, ofProject, type ProjectTransaction } from "../../database/transaction.js";
 import { audited } from "../../core/audit.js";
 import { tokenExpiry, tokenGeneration } from "../../sign-in/customer-token.js";
-import { acceptsSubject, type Subject } from "../../sign-in/subject-token.js";
+import { acceptsSubject, type TokenSubject } from "../../sign-in/subject-token.js";
 import { authorize } from "../authenticate.js";
 import { eraseCustomer } from "../erase-customer.js";
 import { isRampError, jsonResponse, type RampAnswer, rampError } from "../../core/ramp-errors.js";
@@ -152,7 +152,7 @@ async function createOrGet(
 async function bind(
   tx: ProjectTransaction,
   customerId: string,
-  { issuer, subject, isWallet }: Subject,
+  { issuer, subject, isWallet }: TokenSubject,
 ): Promise<boolean> {
   tx.write(
     "INSERT INTO ramp.customer_identities (customer_id, issuer, subject, is_wallet) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",

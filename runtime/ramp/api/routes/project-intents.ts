@@ -24,7 +24,7 @@ import { idempotentRoute, type ProjectRequest, route } from "../route.js";
 
 /** What a project decides about an intent: recorded and audited in one transaction, then carried out at the provider. */
 
-interface Decision {
+interface IntentDecision {
   readonly action: string;
   readonly note: string | null;
   /** What was decided, for the audit log. */
@@ -39,7 +39,7 @@ interface Decided {
 
 function decision(
   { caller: { projectId }, parameters: { id = "" } }: ProjectRequest<unknown>,
-  { action, note, arguments: given, decide }: Decision,
+  { action, note, arguments: given, decide }: IntentDecision,
 ): IdempotentOperation {
   const begin = async (tx: ProjectTransaction): Promise<RampAnswer> => {
     if ((await readIntent(tx, id)) === null) return rampError("NOT_FOUND");

@@ -26,7 +26,7 @@ export async function once(
 ): Promise<Reply | HttpError> {
   if (key === null) return work();
   const fingerprint = hash("sha256", content, "hex");
-  const [known] = await tables.run<Known>([LOCK, FORGET, FIND], [actor, key]);
+  const [known] = await tables.run<StoredAnswer>([LOCK, FORGET, FIND], [actor, key]);
   if (known !== undefined && known.fingerprint !== fingerprint) return USED;
   if (known !== undefined) return { status: known.status, body: known.body, headers: REPEATED };
   const answered = await work();
@@ -36,7 +36,7 @@ export async function once(
   return reply;
 }
 
-interface Known {
+interface StoredAnswer {
   readonly fingerprint: string;
   readonly status: number;
   readonly body: string;

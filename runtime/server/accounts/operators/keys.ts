@@ -3,20 +3,17 @@ import type { Outcome } from "../../../core/model/outcome.js";
 import type { ValueOf } from "../../../core/model/schema.js";
 import { ALL_ORGS, KEY_ID_DIGITS } from "../../../core/request/keyring.js";
 import type { KeyOwner, StoredKey } from "../key-store.js";
-import type { Answered } from "./idempotency.js";
-import { json, type OperatorRequest, pageOf } from "./operators.js";
+import { json, type OperatorAnswer, type OperatorRequest, pageOf } from "./operators.js";
 import type { KEYS_QUERY, NEW_KEY, ROTATION } from "./schemas.js";
 
-type Answer = Promise<Answered | HttpError>;
-
-export async function listKeys({ input, keys }: OperatorRequest<ValueOf<typeof KEYS_QUERY>>): Answer {
+export async function listKeys({ input, keys }: OperatorRequest<ValueOf<typeof KEYS_QUERY>>): OperatorAnswer {
   const { organization = null, limit = 1, after = null } = input;
   const found = await keys.page({ organization, after, limit: limit + 1 });
   const { shown, next } = pageOf(found, limit, ({ id }) => id);
   return json(200, { keys: shown.map(keyJson), next });
 }
 
-export async function createKey({ input, keys }: OperatorRequest<ValueOf<typeof NEW_KEY>>): Answer {
+export async function createKey({ input, keys }: OperatorRequest<ValueOf<typeof NEW_KEY>>): OperatorAnswer {
   const { user, tier, organization = "", expires, allowed } = input;
   if (organization === ALL_ORGS && tier !== "tier3")
     return httpError("valueNotOfType", { name: "organization", type: "another than '*' below tier3" });
@@ -33,7 +30,11 @@ export async function createKey({ input, keys }: OperatorRequest<ValueOf<typeof 
   return json(201, { id, key }, { id, key: null });
 }
 
-export async function rotateKey({ input, keys, id }: OperatorRequest<ValueOf<typeof ROTATION>>): Answer {
+export async function rotateKey({
+  input,
+  keys,
+  id,
+}: OperatorRequest<ValueOf<typeof ROTATION>>): OperatorAnswer {
   if (!isWholeId(id)) return httpError("notFound");
   const rotated = await keys.rotate(id, input.keep_seconds ?? 0);
   if (!rotated.ok)
@@ -43,7 +44,7 @@ export async function rotateKey({ input, keys, id }: OperatorRequest<ValueOf<typ
   return json(201, answer, { ...answer, key: null });
 }
 
-export async function revokeKey({ keys, id }: OperatorRequest<unknown>): Answer {
+export async function revokeKey({ keys, id }: OperatorRequest<unknown>): OperatorAnswer {
   const revoked = isWholeId(id) ? await keys.revoke(id) : null;
   return revoked?.ok === true ? json(200, { revoked: revoked.value }) : httpError("notFound");
 }

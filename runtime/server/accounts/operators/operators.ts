@@ -21,6 +21,9 @@ export interface Operators {
   readonly publicUrl: string | null;
 }
 
+/** What a request of an operator is answered with. */
+export type OperatorAnswer = Promise<Answered | HttpError>;
+
 /** One request of an operator, in a transaction of the database. */
 export interface OperatorRequest<Input> {
   readonly input: Input;
@@ -49,7 +52,7 @@ export function reading<S extends ObjectSchema>(
   path: string,
   described: Described,
   input: S,
-  handle: (operation: OperatorRequest<ValueOf<S>>) => Promise<Answered | HttpError>,
+  handle: (operation: OperatorRequest<ValueOf<S>>) => OperatorAnswer,
 ): DataRoute {
   return route("GET", path, { ...operationOf(described), query: input }, async (exchange) => {
     const { parametersIn } = await loadInput();
@@ -67,7 +70,7 @@ export function changing<S extends ObjectSchema>(
   [method, path]: readonly ["POST" | "PATCH" | "DELETE", string],
   described: Described,
   input: S,
-  handle: (operation: OperatorRequest<ValueOf<S>>) => Promise<Answered | HttpError>,
+  handle: (operation: OperatorRequest<ValueOf<S>>) => OperatorAnswer,
 ): DataRoute {
   const operation = { ...operationOf(described), ...(method !== "DELETE" && { body: input }) };
   return route(method, path, operation, async (exchange) => {

@@ -1,23 +1,20 @@
 import { httpError, type HttpError } from "../../../core/model/errors.js";
 import type { ValueOf } from "../../../core/model/schema.js";
 import type { Organization } from "../organizations.js";
-import type { Answered } from "./idempotency.js";
-import { json, type OperatorRequest, pageOf } from "./operators.js";
+import { json, type OperatorAnswer, type OperatorRequest, pageOf } from "./operators.js";
 import type { CHANGED_ORGANIZATION, LIST_QUERY, NEW_ORGANIZATION } from "./schemas.js";
-
-type Answer = Promise<Answered | HttpError>;
 
 export async function listOrganizations({
   input,
   keys,
-}: OperatorRequest<ValueOf<typeof LIST_QUERY>>): Answer {
+}: OperatorRequest<ValueOf<typeof LIST_QUERY>>): OperatorAnswer {
   const { limit = 1, after = null } = input;
   const found = await keys.organizations.page({ after, limit: limit + 1 });
   const { shown, next } = pageOf(found, limit, ({ id }) => id);
   return json(200, { organizations: shown, next });
 }
 
-export async function findOrganization({ keys, id }: OperatorRequest<unknown>): Answer {
+export async function findOrganization({ keys, id }: OperatorRequest<unknown>): OperatorAnswer {
   const found = await keys.organizations.find(id);
   return found === null ? httpError("notFound") : json(200, found);
 }
@@ -26,7 +23,7 @@ export async function createOrganization({
   input,
   keys: { organizations },
   plans,
-}: OperatorRequest<ValueOf<typeof NEW_ORGANIZATION>>): Answer {
+}: OperatorRequest<ValueOf<typeof NEW_ORGANIZATION>>): OperatorAnswer {
   const problem = unknownPlan(input.plan, plans);
   if (problem !== null) return problem;
   const id = await organizations.create(input);
@@ -40,7 +37,7 @@ export async function changeOrganization({
   keys: { organizations },
   plans,
   id,
-}: OperatorRequest<ValueOf<typeof CHANGED_ORGANIZATION>>): Answer {
+}: OperatorRequest<ValueOf<typeof CHANGED_ORGANIZATION>>): OperatorAnswer {
   const known = await organizations.find(id);
   if (known === null) return httpError("notFound");
   const problem = unknownPlan(input.plan, plans) ?? planRequired(input.plan, known);

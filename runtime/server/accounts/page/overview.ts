@@ -9,7 +9,7 @@ import { message } from "../../../pages/account/notices.js";
 import type { ShownPlan } from "../../../pages/account/overview.js";
 import { overview } from "../../../pages/account/views.js";
 import type { Statements } from "../../../postgres/own-tables.js";
-import { changesIn, type Change } from "../audit.js";
+import { changesIn, type AuditEntry } from "../audit.js";
 import { KeyDatabase } from "../key-database.js";
 import type { StoredKey } from "../key-store.js";
 import { type MonthUse, monthUseOf, organizationsIn } from "../organizations.js";
@@ -64,7 +64,7 @@ export async function afterForm(
   return async () => shown(page, 200, await render(page, visitor, parts, notice));
 }
 
-interface Parts {
+interface OverviewParts {
   readonly memberships: readonly Membership[];
   readonly membership: Membership;
   readonly limits: { readonly plan: string | null; readonly figures: Figures; readonly used: MonthUse };
@@ -72,7 +72,7 @@ interface Parts {
   readonly keyNames: ReadonlyMap<string, string>;
   readonly members: readonly Member[];
   readonly invitations: Awaited<ReturnType<typeof invitationsOf>>;
-  readonly changes: readonly Change[];
+  readonly changes: readonly AuditEntry[];
 }
 
 /** Null where somebody does not belong to the organization; without one it is their first. */
@@ -81,7 +81,7 @@ async function partsOf(
   tables: Statements,
   { person }: Visitor,
   asked: string | null,
-): Promise<Parts | null> {
+): Promise<OverviewParts | null> {
   const memberships = await membershipsOf(tables, person.id);
   const membership = memberships.find(({ organization }) => asked === null || organization === asked);
   if (membership === undefined) return null;
@@ -111,7 +111,12 @@ const readerOf = (page: AccountPage, { session, person }: Visitor) => ({
   formToken: formToken(session),
 });
 
-async function render(page: AccountPage, visitor: Visitor, parts: Parts, notice: Html | null): Promise<Html> {
+async function render(
+  page: AccountPage,
+  visitor: Visitor,
+  parts: OverviewParts,
+  notice: Html | null,
+): Promise<Html> {
   const { memberships, membership, limits, keys, keyNames, members, invitations, changes } = parts;
   const plan = shownPlan(page, limits);
   return overview({
@@ -140,7 +145,7 @@ function lastDayOf(expires: string | undefined): string | null {
   return new Date(Date.parse(expires) - 1000).toISOString().slice(0, 10);
 }
 
-function shownPlan(page: AccountPage, { plan: name, figures, used }: Parts["limits"]): ShownPlan {
+function shownPlan(page: AccountPage, { plan: name, figures, used }: OverviewParts["limits"]): ShownPlan {
   const plan: OrganizationPlan = planOf(page, name) ?? { tier: "tier0" };
   const { price, upgrade } = plan;
   const quotas = QUOTA_UNITS.flatMap((unit) => {
@@ -181,7 +186,7 @@ const WHAT: Readonly<Record<string, string>> = {
 };
 
 function changeText(
-  { at, actor, action, key, plan, subject }: Change,
+  { at, actor, action, key, plan, subject }: AuditEntry,
   members: readonly Member[],
   keyNames: ReadonlyMap<string, string>,
 ) {
