@@ -30,7 +30,7 @@ export {
   PLANS_SCHEMA,
   type Quota,
   QUOTA_UNITS,
-} from "./core/model/plan.js";
+} from "./core/model/organization-plan.js";
 export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./core/model/tier.js";
 export {
   readGenerationEnvironment,

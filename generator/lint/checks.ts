@@ -15,7 +15,7 @@ import {
   severityOf,
   warning,
 } from "../report/finding.js";
-import type { Ancestor, Node, DbtGraph } from "./project.js";
+import type { Ancestor, Node, DbtGraph } from "./dbt-graph.js";
 
 /** A rule that a project turns on. */
 const off = ruleOf("off");
@@ -171,14 +171,14 @@ export interface ModelFinding extends Finding<RuleId> {
 }
 
 /** A violation of a rule: a finding without its rule and model. */
-export type Violation = Pick<ModelFinding, "path" | "message" | "hint">;
+export type LintViolation = Pick<ModelFinding, "path" | "message" | "hint">;
 
 /** One violation, as the list that a check returns. */
 export function violation(
   path: string,
   message: Sentence | string,
   hint: Sentence | string,
-): readonly Violation[] {
+): readonly LintViolation[] {
   return [{ path, message: sentenceOf(message), hint: sentenceOf(hint) }];
 }
 
@@ -225,7 +225,7 @@ export interface LintContext extends LintSettings {
   readonly prefix: string | null;
 }
 
-export type Check = (linted: LintedEndpoint, context: LintContext) => readonly Violation[];
+export type Check = (linted: LintedEndpoint, context: LintContext) => readonly LintViolation[];
 
 /** Errors first; each by rule, endpoint and model. Findings of one rule and model keep their order. */
 export function inOrder(a: ModelFinding, b: ModelFinding): number {

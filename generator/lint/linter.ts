@@ -14,11 +14,11 @@ import {
   type LintedEndpoint,
   type RuleId,
   ruleSeverity,
-  type Violation,
+  type LintViolation,
   violation,
 } from "./checks.js";
 import type { FindingPlace } from "../report/finding.js";
-import { ancestorsOf, type Node, projectOf } from "./project.js";
+import { ancestorsOf, type Node, projectOf } from "./dbt-graph.js";
 import { aggregateRules } from "./rules/aggregates.js";
 import { documentationRules } from "./rules/documentation.js";
 import { exposureRules } from "./rules/exposure.js";
@@ -104,7 +104,7 @@ function lintModel(
   if (node === undefined) return { findings: [], suppressed: [], suppressions: [] };
   const owner = model.owner === null ? {} : { owner: model.owner };
   const subject = { model: node.uniqueId, file: node.file, ...owner, endpoint: entry?.path ?? null };
-  const report = (rule: RuleId, violation: Violation): ModelFinding[] =>
+  const report = (rule: RuleId, violation: LintViolation): ModelFinding[] =>
     findingOf(rule, violation, subject, context);
   const violations =
     entry === null ? unpublishedViolations(model, context) : violationsIn(model, entry, node, context);
@@ -135,7 +135,7 @@ function unusedFindings(all: ModelResult["suppressions"], context: LintContext):
   );
 }
 
-type RuleViolation = readonly [CheckId, Violation];
+type RuleViolation = readonly [CheckId, LintViolation];
 
 /** The one rule about models without an endpoint. */
 function unpublishedViolations(model: Model, { active, prefix }: LintContext): readonly RuleViolation[] {
@@ -176,7 +176,7 @@ const OF_METRICS: ReadonlySet<CheckId> = new Set<CheckId>([
 
 function findingOf(
   rule: RuleId,
-  { path, message, hint }: Violation,
+  { path, message, hint }: LintViolation,
   subject: FindingPlace,
   { severities }: LintContext,
 ): ModelFinding[] {

@@ -3,8 +3,8 @@ import { isDate } from "@routewright/runtime/model";
 import { isObject, member, objectOr } from "../manifest/json.js";
 import { metasOf } from "../manifest/node-meta.js";
 import { closest, list, sentence } from "../manifest/strings.js";
-import { CHECK_IDS, type CheckId, isCheckId, type Violation, violation } from "./checks.js";
-import type { Node } from "./project.js";
+import { CHECK_IDS, type CheckId, isCheckId, type LintViolation, violation } from "./checks.js";
+import type { Node } from "./dbt-graph.js";
 
 /** A rule that a model suppresses, and why. */
 export interface Suppression {
@@ -18,7 +18,7 @@ export interface Suppression {
  * Reads `meta.routewright.lint`, rule → reason or `{reason, expires}`, and what is wrong with it. `config.meta` wins over
  * `meta`, as for `meta.api`. `today` is `YYYY-MM-DD`: a suppression holds through its last day.
  */
-export function suppressionsOf({ json }: Node, today: string): readonly (Suppression | Violation)[] {
+export function suppressionsOf({ json }: Node, today: string): readonly (Suppression | LintViolation)[] {
   const settings = metasOf(json).map((meta) => ({
     path: `${meta.path}.routewright.lint`,
     value: objectOr(meta.value["routewright"])["lint"],
@@ -36,7 +36,7 @@ export function suppressionsOf({ json }: Node, today: string): readonly (Suppres
   });
 }
 
-function unknownRule(rule: string, path: string): readonly Violation[] {
+function unknownRule(rule: string, path: string): readonly LintViolation[] {
   const near = closest(rule, CHECK_IDS);
   const hint = near ? sentence`Did you mean ${near}?` : sentence`Use one of ${list(CHECK_IDS)}.`;
   return violation(path, sentence`Unknown rule ${rule}.`, hint);
@@ -46,7 +46,7 @@ function readOne(
   subject: Pick<Suppression, "rule" | "path">,
   given: unknown,
   today: string,
-): readonly (Suppression | Violation)[] {
+): readonly (Suppression | LintViolation)[] {
   const { rule, path } = subject;
   const { reason, expires, ...others } = isObject(given) ? given : { reason: given };
   if (typeof reason !== "string" || reason.trim() === "")
@@ -100,7 +100,7 @@ export function unusedSuppressions<Each extends SuppressionUse>(
     .map(([, one]) => one);
 }
 
-export function unusedViolation({ rule, path }: Suppression): readonly Violation[] {
+export function unusedViolation({ rule, path }: Suppression): readonly LintViolation[] {
   return violation(
     path,
     sentence`The suppression of ${rule} is unused: the rule finds nothing here, and the next finding would be hidden.`,

@@ -77,7 +77,7 @@ export interface SqlNames {
   readonly above: string;
 }
 
-/** Whatever the role's `search_path` finds first (`runtime/postgres/names.ts`). */
+/** Whatever the role's `search_path` finds first (`runtime/postgres/qualified-names.ts`). */
 export const POSTGRES_NAMES: SqlNames = {
   quote: identifier,
   own: "pg_catalog.",

@@ -14,7 +14,7 @@ import {
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import { where } from "./filters.js";
 import { inUtc } from "./texts.js";
-import { aggregateName, compared, infix } from "./names.js";
+import { aggregateName, compared, infix } from "./qualified-names.js";
 
 /** How PostgreSQL writes the parts of a statement of groups. */
 export const POSTGRES_AGGREGATES: AggregateDialect = {

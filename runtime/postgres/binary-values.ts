@@ -4,7 +4,7 @@
  */
 import { identifier, join, literal, sql, type Sql } from "../core/warehouse/sql.js";
 import type { ResultColumn } from "../core/warehouse/warehouse.js";
-import { infix } from "./names.js";
+import { infix } from "./qualified-names.js";
 import { checkType, type Scalar, scalarJson, scalarOf } from "./scalars.js";
 
 /** How a value is selected, and how its field is read. */

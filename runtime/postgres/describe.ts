@@ -13,7 +13,7 @@ import {
 } from "../core/warehouse/sql.js";
 import type { DescribedRelation, DescribedSelect, ResultColumn } from "../core/warehouse/warehouse.js";
 import { placeholder } from "./columns.js";
-import { infix } from "./names.js";
+import { infix } from "./qualified-names.js";
 
 /** Equal, by PostgreSQL's own operator. */
 const IS = sql`OPERATOR(pg_catalog.=)`;

@@ -22,7 +22,7 @@ import { typedValues, UNSTORABLE } from "../core/warehouse/filter-type.js";
 import { isUnknownLabel } from "./enum-labels.js";
 import { LAST_DAYS } from "./filter-times.js";
 import { databaseType, filterType } from "./filter-types.js";
-import { compared, type ComparisonSign, infix } from "./names.js";
+import { compared, type ComparisonSign, infix } from "./qualified-names.js";
 import { inUtc, textOf } from "./texts.js";
 
 /** One filter. Its value is bound by the position of its condition. */

@@ -3,7 +3,7 @@ import type { KeyValues, Selection } from "../core/model/query.js";
 import { bind, identifier, type Sql, sql } from "../core/warehouse/sql.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import { comparedName } from "./filters.js";
-import { compared } from "./names.js";
+import { compared } from "./qualified-names.js";
 
 /** A condition per key of an index range. */
 type IndexRange = readonly Sql<Selection>[];

@@ -8,7 +8,7 @@ import { columnValue, placeholder, showsType, sortKeyOf, typeField, typesOf } fr
 import { hiddenKeys, PlannedRows, PreparedColumns, preparedOf, type RowFields } from "./prepared-columns.js";
 import { formOf as conditionForm, where } from "./filters.js";
 import { rangesAfter } from "./keyset.js";
-import { aggregateName } from "./names.js";
+import { aggregateName } from "./qualified-names.js";
 import {
   bind,
   constant,

@@ -2,7 +2,7 @@ import { join, literal, type Sql, sql } from "../core/warehouse/sql.js";
 import type { Selection } from "../core/model/query.js";
 import type { ResultColumn } from "../core/warehouse/warehouse.js";
 import { databaseType } from "./filter-types.js";
-import { infix } from "./names.js";
+import { infix } from "./qualified-names.js";
 
 /** The text of a value, as responses show it. No setting of the session changes it. */
 export function textOf(value: Sql<Selection>, column: ResultColumn): Sql<Selection> {

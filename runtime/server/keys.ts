@@ -1,6 +1,6 @@
 /** API keys, for the command line. */
 import { postgresAddressProblem } from "../core/model/postgres-address.js";
-import type { Plans } from "../core/model/plan.js";
+import type { Plans } from "../core/model/organization-plan.js";
 import { EnvironmentKeys } from "./accounts/key-entries.js";
 import { KeyFile } from "./accounts/key-file.js";
 import type { KeyStore } from "./accounts/key-store.js";

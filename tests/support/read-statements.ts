@@ -1,6 +1,6 @@
 /**
  * Reads every statement that a connection of the product sends to PostgreSQL while a test file runs: none has a name that the role's
- * `search_path` decides (`runtime/postgres/names.ts`). The ramp sets its sessions' path, and so may others.
+ * `search_path` decides (`runtime/postgres/qualified-names.ts`). The ramp sets its sessions' path, and so may others.
  */
 import { existsSync } from "node:fs";
 import pg from "pg";

@@ -10,7 +10,7 @@ import {
   SORT_FIELDS,
 } from "@routewright/runtime/model";
 import { list, sentence, type Sentence } from "../../manifest/strings.js";
-import { type Check, type CheckId, type Violation, violation } from "../checks.js";
+import { type Check, type CheckId, type LintViolation, violation } from "../checks.js";
 
 /** A state of an aggregate function in a type of ClickHouse without its quoted texts and names. */
 const STATE = /\bAggregateFunction\(/i;
@@ -209,13 +209,13 @@ function onColumns(
   columns: readonly Column[],
   messageOf: (names: ReturnType<typeof list>) => Sentence,
   hint: string,
-): readonly Violation[] {
+): readonly LintViolation[] {
   const names = list(columns.map(({ name }) => name));
   return columns.length === 0 ? [] : violation("$.columns", messageOf(names), hint);
 }
 
 /** Measures of money in floats; those of a model whose column is served are found there. */
-function floatMeasures({ aggregate, columns }: CatalogueEntry): readonly Violation[] {
+function floatMeasures({ aggregate, columns }: CatalogueEntry): readonly LintViolation[] {
   const names = (aggregate?.measures ?? []).flatMap(({ name, metric }) => {
     const type = aggregate?.columns.find((column) => column.name === name)?.type ?? null;
     if (metric.kind !== "leaf" || dataTypeOf(type).kind !== "float") return [];

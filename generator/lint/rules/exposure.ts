@@ -4,8 +4,8 @@ import { showsOnlyHash } from "../../manifest/graph.js";
 import { isObject, textOr } from "../../manifest/json.js";
 import { type Mark, requiredTier, routewrightOf } from "../../manifest/node-meta.js";
 import { chain, sentence } from "../../manifest/strings.js";
-import { type Check, type CheckId, type LintedEndpoint, type Violation, violation } from "../checks.js";
-import { ancestorsOf, type Node, type NodeColumn, type DbtGraph } from "../project.js";
+import { type Check, type CheckId, type LintedEndpoint, type LintViolation, violation } from "../checks.js";
+import { ancestorsOf, type Node, type NodeColumn, type DbtGraph } from "../dbt-graph.js";
 
 /** Rules about who can read what. */
 export const exposureRules = {
@@ -90,7 +90,7 @@ function privateMetrics(
   linted: LintedEndpoint,
   { measures }: Pick<Aggregate, "measures">,
   project: DbtGraph,
-): readonly Violation[] {
+): readonly LintViolation[] {
   const metrics = measures.flatMap(({ name }) => project.metrics.get(name) ?? []);
   const sources = [...metrics, linted.node].flatMap((node) => {
     const all = [{ node, lineage: [node.name] }, ...ancestorsOf(node, project)];
@@ -163,7 +163,7 @@ function wordIn(code: string, word: string): boolean {
 function privateDataViolation(
   { endpoint, node }: LintedEndpoint,
   { node: marked, lineage, mark }: MarkedSource,
-): Violation {
+): LintViolation {
   const tier = requiredTier(mark);
   return {
     path: marked === node ? mark.path : "$.depends_on.nodes",

@@ -5,7 +5,7 @@ import { hasResource } from "../../manifest/publishing.js";
 import { nearPublishingTag } from "../../catalogue/tags.js";
 import type { Model } from "../../manifest/model.js";
 import { list, plain, sentence } from "../../manifest/strings.js";
-import { type Check, type CheckId, type Violation, violation } from "../checks.js";
+import { type Check, type CheckId, type LintViolation, violation } from "../checks.js";
 
 /** Rules about tags and the paths that they make. */
 export const namingRules = {
@@ -94,7 +94,7 @@ const OTHER_STAGES: ReadonlySet<string> = new Set([
  * What keeps a model without an endpoint from having one, where its tags, its `meta.api` or its name ask for one. `prefix`:
  * how the names of the project's published models begin; null where they have nothing in common.
  */
-export function forgottenTags(model: Model, prefix: string | null): readonly Violation[] {
+export function forgottenTags(model: Model, prefix: string | null): readonly LintViolation[] {
   const { tags, api } = model;
   if (isExcluded(model) || tags.some((tag) => OTHER_STAGES.has(tag.trim().toLowerCase()))) return [];
   const resource = tags.find((tag) => hasResource([tag]) || nearPublishingTag(tag) === "api:<resource>");
@@ -112,7 +112,11 @@ export function forgottenTags(model: Model, prefix: string | null): readonly Vio
   return violation("$.tags", message, hint);
 }
 
-function withoutResource({ name }: Model, hasSettings: boolean, prefix: string | null): readonly Violation[] {
+function withoutResource(
+  { name }: Model,
+  hasSettings: boolean,
+  prefix: string | null,
+): readonly LintViolation[] {
   if (hasSettings)
     return violation(
       "$.tags",

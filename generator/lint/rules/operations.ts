@@ -2,7 +2,7 @@ import { mappedSchemas } from "../../catalogue/build.js";
 import { isEphemeral, isView } from "../../manifest/graph.js";
 import { chain, list, plain, sentence, type Sentence } from "../../manifest/strings.js";
 import { type Check, type CheckId, type LintedEndpoint, violation } from "../checks.js";
-import { ancestorsOf, type Node } from "../project.js";
+import { ancestorsOf, type Node } from "../dbt-graph.js";
 
 /** Rules about how an endpoint behaves in service. */
 export const operationsRules = {

@@ -1,6 +1,6 @@
 import type { CompressedText } from "../http/compressed-text.js";
 import type { Endpoint } from "../model/endpoint.js";
-import type { Plans } from "../model/plan.js";
+import type { Plans } from "../model/organization-plan.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
 import type { Tier } from "../model/tier.js";
 import type { EndpointModule } from "./define.js";

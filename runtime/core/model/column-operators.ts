@@ -7,6 +7,7 @@ import {
   REQUIRE_FRESH,
   SORT_FIELDS,
 } from "./endpoint.js";
+import { httpError, type HttpError } from "./errors.js";
 import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "./operators.js";
 
 /** The operators that a column of such values has. */
@@ -14,6 +15,11 @@ export function operatorsOf(kind: ValueKind): readonly FilterOperator[] {
   return [...FILTER_OPERATORS]
     .filter(([, operator]) => VALUES[kind].ordered || operatorOf(operator).ordered !== true)
     .map(([name]) => name);
+}
+
+/** The error where a request names a column without an operator, or with one that its type does not have. */
+export function refusedOperator({ column, type }: ColumnFilter): HttpError {
+  return httpError("filterOperator", { name: column, operators: operatorsOf(type).join(", ") });
 }
 
 /** Types of parameters of filtered columns that `meta.api` does not have. */

@@ -7,7 +7,7 @@ import {
   OWN_ROWS,
   type Selection,
 } from "../model/query.js";
-import { operatorsOf } from "../model/column-operators.js";
+import { refusedOperator } from "../model/column-operators.js";
 import { BoundedCache } from "../http/bounded-cache.js";
 import { Projection } from "../model/projection.js";
 import type { ServedEndpoint, ServedFilter } from "../model/served-endpoint.js";
@@ -43,7 +43,7 @@ export function withOperators(
     const { value } = raw;
     if (value === null) continue;
     if (typeof value !== "object" || Array.isArray(value)) {
-      if (!parameters.some((parameter) => parameter.name === name)) return operatorError(filter);
+      if (!parameters.some((parameter) => parameter.name === name)) return refusedOperator(filter);
       flat.set(name, raw);
       continue;
     }
@@ -87,7 +87,7 @@ export function unknownError(
 ): HttpError {
   const all = [...(endpoint.spec.filters ?? []), ...filters];
   const filter = all.find(({ column }) => unknown.some((name) => isMeantFor(column, name)));
-  return filter ? operatorError(filter) : unsupported(unknown, source);
+  return filter ? refusedOperator(filter) : unsupported(unknown, source);
 }
 
 /** Characters of undeclared names that an error repeats: a body of 100 kB had an answer of 93 kB. */
@@ -113,18 +113,13 @@ function unknownNames(
   if (unknown.length === 0) return null;
   const { spec } = endpoint;
   const filter = spec.filters?.find(({ column }) => unknown.some((name) => isMeantFor(column, name)));
-  if (filter) return operatorError(filter);
+  if (filter) return refusedOperator(filter);
   return spec.legacy ? httpError("legacyParameters") : unsupported(unknown, source);
 }
 
 /** Whether a name is a filtered column without an operator, or with one that it does not have. */
 function isMeantFor(column: string, name: string): boolean {
   return name === column || name.startsWith(`${column}[`);
-}
-
-function operatorError({ column, type }: ColumnFilter): HttpError {
-  const operators = operatorsOf(type).join(", ");
-  return httpError("filterOperator", { name: column, operators });
 }
 
 /** `scope`: the columns that the parameter `filter` may name. */

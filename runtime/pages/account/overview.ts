@@ -1,4 +1,4 @@
-import type { QuotaUnit } from "../../core/model/plan.js";
+import type { QuotaUnit } from "../../core/model/organization-plan.js";
 import type { DayOfUse } from "./chart.js";
 import type { SignedInReader } from "./form.js";
 import type { Html } from "../../core/http/html.js";

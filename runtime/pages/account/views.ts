@@ -1,4 +1,4 @@
-import type { QuotaUnit } from "../../core/model/plan.js";
+import type { QuotaUnit } from "../../core/model/organization-plan.js";
 import { form, type SignedInReader } from "./form.js";
 import { type Html, html } from "../../core/http/html.js";
 import type { Overview, ShownPlan } from "./overview.js";

@@ -1,6 +1,6 @@
 import { REFUSAL_REASONS } from "../providers/refusal-reasons.js";
 import { randomUUID } from "node:crypto";
-import type { SchemaViolation } from "../core/json-schema.js";
+import type { Violation } from "../core/json-schema.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
 import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/transaction.js";
 import { REVOKE_TOKENS } from "../sign-in/customer-token.js";
@@ -48,14 +48,7 @@ const OPEN = `(SELECT a.id AS "depositAccountId", false AS "isDeposit", a.id AS 
   FROM ramp.intents i LEFT JOIN ramp.refund_requests r ON r.project_id = i.project_id AND r.intent_id = i.id AND r.state = 'REQUESTED'
   WHERE ${ofProject("i")} AND i.customer_id = $1 AND (NOT i.is_ended OR r.id IS NOT NULL) ORDER BY i.created_at, r.created_at LIMIT $2) LIMIT $2`;
 
-function howToClose({
-  depositAccountId,
-  isDeposit,
-  intentId,
-  refundId,
-  state,
-  isSent,
-}: OpenPart): SchemaViolation {
+function howToClose({ depositAccountId, isDeposit, intentId, refundId, state, isSent }: OpenPart): Violation {
   if (depositAccountId !== null) {
     const account = `/v1/deposit-accounts/${depositAccountId}`;
     return { path: account, message: `is ${state}: close it with POST ${account}/close` };

@@ -13,7 +13,7 @@ import { type BodyErrors, readText } from "@routewright/runtime/internal/core/ht
 import { record } from "@routewright/runtime/internal/core/model/schema.js";
 import { networkOf } from "@routewright/runtime/internal/core/http/headers.js";
 import { numberProblem } from "../core/exact-json.js";
-import { isStorable, parseJson, type SchemaViolation, violations } from "../core/json-schema.js";
+import { isStorable, parseJson, type Violation, violations } from "../core/json-schema.js";
 
 /** A route of the ramp, a hosted page or one of the service's own paths. */
 export interface RampRoute extends Route<RampExchange, RampAccess | "open", RampError> {
@@ -135,7 +135,7 @@ function parseBody(
   return { value, invalid: wrong.length === 0 ? null : invalidRequest(wrong) };
 }
 
-function invalidRequest(details: readonly SchemaViolation[]): RampError {
+function invalidRequest(details: readonly Violation[]): RampError {
   return rampError("INVALID_REQUEST", { details: details.slice(0, 20) });
 }
 

@@ -120,7 +120,7 @@ export function isProviderSchema(schema: object): boolean {
 }
 
 /** One thing that is wrong with a value, and where. */
-export interface SchemaViolation {
+export interface Violation {
   /** JSON pointer; empty for the value itself. */
   readonly path: string;
   readonly message: string;
@@ -132,11 +132,11 @@ export function check<S extends Schema>(schema: S, value: unknown): value is Val
 }
 
 /** Violations of the schema, without the value itself; empty when it matches. `at`: path of the value. */
-export function violations(schema: object, value: unknown, at = ""): readonly SchemaViolation[] {
+export function violations(schema: object, value: unknown, at = ""): readonly Violation[] {
   return violationsBy(own.compile(schema), value, at);
 }
 
-function violationsBy(validate: ValidateFunction, value: unknown, at: string): readonly SchemaViolation[] {
+function violationsBy(validate: ValidateFunction, value: unknown, at: string): readonly Violation[] {
   return validate(value)
     ? []
     : (validate.errors ?? []).map((error) => violationOf(error, at + error.instancePath));
@@ -146,7 +146,7 @@ function violationsBy(validate: ValidateFunction, value: unknown, at: string): r
 const MAX_VALUE_LENGTH = 4_096;
 
 /** Violations of a provider's schema. */
-export function providerViolations(schema: object, value: unknown, at = ""): readonly SchemaViolation[] {
+export function providerViolations(schema: object, value: unknown, at = ""): readonly Violation[] {
   if (JSON.stringify(value).length > MAX_VALUE_LENGTH)
     return [{ path: at, message: `is longer than ${String(MAX_VALUE_LENGTH)} characters as JSON` }];
   return violationsBy(providers.validatorOf(schema), value, at);
@@ -155,10 +155,7 @@ export function providerViolations(schema: object, value: unknown, at = ""): rea
 /** How the message of a text begins that does not match its pattern. */
 export const PATTERN_MISMATCH = "must match pattern";
 
-function violationOf(
-  { keyword, message = "is not valid", params }: ErrorObject,
-  path: string,
-): SchemaViolation {
+function violationOf({ keyword, message = "is not valid", params }: ErrorObject, path: string): Violation {
   const {
     additionalProperty,
     allowedValues,

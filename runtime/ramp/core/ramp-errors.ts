@@ -1,6 +1,6 @@
 import type { Reply } from "@routewright/runtime/internal/core/http/send.js";
 import { stringify } from "./exact-json.js";
-import type { SchemaViolation } from "./json-schema.js";
+import type { Violation } from "./json-schema.js";
 
 /** `message`: the text for the caller; `when`: the condition, for the documentation. */
 function answers(status: number) {
@@ -200,7 +200,7 @@ export type RampErrorCode = keyof typeof RAMP_ERRORS;
 export interface RampError {
   readonly error: RampErrorCode;
   readonly message: string;
-  readonly details: readonly SchemaViolation[];
+  readonly details: readonly Violation[];
   /** Seconds to wait, sent as `Retry-After`. */
   readonly retryAfter: number | null;
 }
@@ -209,7 +209,7 @@ export function rampError(code: RampErrorCode, more: Partial<Omit<RampError, "er
   return { error: code, message: RAMP_ERRORS[code].message, details: [], retryAfter: null, ...more };
 }
 
-/** An error about one part of the request; `path` as in `SchemaViolation`. */
+/** An error about one part of the request; `path` as in `Violation`. */
 export function errorAt(code: RampErrorCode, path: string, message: string): RampError {
   return rampError(code, { details: [{ path, message }] });
 }

@@ -1,10 +1,5 @@
 import { isOutOfRange, JsonText } from "../core/exact-json.js";
-import {
-  isStorable,
-  PATTERN_MISMATCH,
-  providerViolations,
-  type SchemaViolation,
-} from "../core/json-schema.js";
+import { isStorable, PATTERN_MISMATCH, providerViolations, type Violation } from "../core/json-schema.js";
 import { schemaProblem } from "../core/provider-schema.js";
 import type { FieldKind, FormField, FormSchema } from "../providers/form.js";
 
@@ -100,6 +95,6 @@ function complaint({ label, kind, schema }: FormField, message: string): string 
 }
 
 /** A schema that cannot be used checks nothing: the provider checks the values itself. */
-function schemaViolations(form: FormSchema, values: unknown): readonly SchemaViolation[] {
+function schemaViolations(form: FormSchema, values: unknown): readonly Violation[] {
   return schemaProblem(form) === null ? providerViolations(form, values) : [];
 }

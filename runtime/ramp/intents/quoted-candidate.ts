@@ -1,5 +1,5 @@
 import { Amount } from "../accounts/amount.js";
-import type { SchemaViolation } from "../core/json-schema.js";
+import type { Violation } from "../core/json-schema.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
 import type { ProjectId } from "../database/id.js";
 import { type HeldQuote, readQuote } from "../providers/held-quotes.js";
@@ -48,7 +48,7 @@ function mismatches(
   { type, src, dest, srcAmount, countryCode, rail }: PaymentPath,
   connection: ProviderConnection | undefined,
   names: readonly string[],
-): readonly SchemaViolation[] {
+): readonly Violation[] {
   const bank = `/${type === "ONRAMP" ? "src" : "dest"}/details`;
   const wrong: readonly (readonly [path: string, isOther: boolean, quoted: string])[] = [
     ["/src/currencyCode", src.code !== quote.srcCurrency, quote.srcCurrency],

@@ -1,4 +1,4 @@
-import type { SchemaViolation } from "../core/json-schema.js";
+import type { Violation } from "../core/json-schema.js";
 
 /**
  * The forms of checks that the hosted page draws (runtime/ramp/docs/provider-protocol.md, Forms): a JSON Schema of an object, each field of
@@ -65,7 +65,7 @@ const NOT_DRAWN = [
 ];
 
 /** The fields of a form, in the provider's order, or what cannot be drawn. */
-export function readForm(form: FormSchema): readonly FormField[] | SchemaViolation {
+export function readForm(form: FormSchema): readonly FormField[] | Violation {
   const { type = "object", properties, required = [] } = form;
   if (type !== "object") return { path: "/type", message: "must be object" };
   if (!isRecord(properties) || Object.keys(properties).length === 0)
@@ -86,7 +86,7 @@ export function readForm(form: FormSchema): readonly FormField[] | SchemaViolati
 }
 
 /** Why a form cannot be drawn, or null. */
-export function formProblem(form: FormSchema): SchemaViolation | null {
+export function formProblem(form: FormSchema): Violation | null {
   const read = readForm(form);
   return "path" in read ? read : null;
 }

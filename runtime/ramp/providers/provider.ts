@@ -2,7 +2,7 @@ import type { Schema } from "@routewright/runtime/internal/core/model/schema.js"
 import { BrokenCircuitError } from "cockatiel";
 import { sendRequest } from "@routewright/runtime/internal/core/http/outbound-http.js";
 import { stringify } from "../core/exact-json.js";
-import { check, parseJson, type SchemaViolation, violations } from "../core/json-schema.js";
+import { check, parseJson, type Violation, violations } from "../core/json-schema.js";
 import { withCutTexts } from "./message-fields.js";
 import { capabilitiesProblem, formsProblem } from "./answer-problems.js";
 import type { RampMetrics } from "../core/ramp-metrics.js";
@@ -173,7 +173,7 @@ export class HttpProvider {
   }
 
   /** The callback; what is wrong with one that is signed; or null when its signature is wrong or too old. */
-  verifyCallback(headers: CallbackHeaders, body: string): Callback | readonly SchemaViolation[] | null {
+  verifyCallback(headers: CallbackHeaders, body: string): Callback | readonly Violation[] | null {
     if (!isSignedCallback(this.#options.secret, headers, body)) return null;
     const value = parseJson(body);
     if (value === undefined) return [{ path: "", message: "is not JSON" }];

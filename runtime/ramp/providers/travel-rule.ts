@@ -8,7 +8,7 @@ import {
   type Schema,
   type ValueOf,
 } from "@routewright/runtime/internal/core/model/schema.js";
-import type { SchemaViolation } from "../core/json-schema.js";
+import type { Violation } from "../core/json-schema.js";
 import { LATIN_PATTERN } from "../core/pattern-words.js";
 
 /**
@@ -219,9 +219,9 @@ export const TravelRule = described(
 export type TravelRule = ValueOf<typeof TravelRule>;
 
 /** C2 and C3: dates are in the past, and countries those of ISO 3166-1 or XX. */
-export function travelRuleProblems(value: unknown, path: string, now: Date): readonly SchemaViolation[] {
+export function travelRuleProblems(value: unknown, path: string, now: Date): readonly Violation[] {
   if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([name, item]: [string, unknown]): readonly SchemaViolation[] => {
+  return Object.entries(value).flatMap(([name, item]: [string, unknown]): readonly Violation[] => {
     const at = `${path}/${name}`;
     if (typeof item !== "string") return travelRuleProblems(item, at, now);
     if (

@@ -5,7 +5,7 @@ import type { OperatorTransaction, ProjectTransaction } from "../database/transa
 import { failpoint } from "../core/failpoints.js";
 import type { NotificationResult } from "@routewright/runtime/internal/core/http/outbound-http.js";
 import { PRIVATE } from "@routewright/runtime/internal/webhooks/public-names.js";
-import { type AfterAttempt, afterAttempt } from "@routewright/runtime/internal/webhooks/schedule.js";
+import { type AfterAttempt, afterAttempt } from "@routewright/runtime/internal/webhooks/retry-schedule.js";
 import { sendSigned } from "@routewright/runtime/internal/webhooks/signed-event.js";
 import { claimDue, type Delivery } from "./claim-deliveries.js";
 import { recordEvent } from "./events.js";

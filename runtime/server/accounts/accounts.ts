@@ -1,6 +1,6 @@
 import type { DataRoute } from "../../core/handler/exchange.js";
 import { OwnTables } from "../../postgres/own-tables.js";
-import type { Plans } from "../../core/model/plan.js";
+import type { Plans } from "../../core/model/organization-plan.js";
 import type { AccountHost, AccountPage } from "./page/account.js";
 import type { SignInSettings } from "./page/sign-in.js";
 import { describedPaths } from "./operators/describe.js";

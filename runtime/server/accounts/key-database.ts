@@ -1,7 +1,7 @@
 import type { Statements } from "../../postgres/own-tables.js";
 import { ALL_ORGS } from "../../core/request/keyring.js";
 import { failed, type Outcome, succeeded } from "../../core/model/outcome.js";
-import type { Plans } from "../../core/model/plan.js";
+import type { Plans } from "../../core/model/organization-plan.js";
 import {
   checkedOwner,
   endOf,

@@ -1,4 +1,4 @@
-import type { QuotaUnit } from "../../core/model/plan.js";
+import type { QuotaUnit } from "../../core/model/organization-plan.js";
 import type { MeteredUse } from "./metering.js";
 
 /** How use is sent to a billing system. */

@@ -1,6 +1,6 @@
 import type { Logger } from "../../core/http/logger.js";
 import { type OutboundResult, sendRequest } from "../../core/http/outbound-http.js";
-import type { QuotaUnit } from "../../core/model/plan.js";
+import type { QuotaUnit } from "../../core/model/organization-plan.js";
 import { Timer } from "../../core/model/timer.js";
 import { OwnTables } from "../../postgres/own-tables.js";
 import { FORMATS, type MeteringFormat } from "./metering-formats.js";

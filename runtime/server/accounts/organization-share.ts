@@ -5,7 +5,7 @@ import type {
   OrganizationUse,
   SentUse,
 } from "../../core/model/organization-use.js";
-import { type Figures, QUOTA_UNITS, type QuotaUnit } from "../../core/model/plan.js";
+import { type Figures, QUOTA_UNITS, type QuotaUnit } from "../../core/model/organization-plan.js";
 import { RecentUse } from "./recent-use.js";
 
 /** A number for each unit of a quota. */

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { OwnFigures, QuotaUnit } from "../../core/model/plan.js";
+import type { OwnFigures, QuotaUnit } from "../../core/model/organization-plan.js";
 import type { Statements } from "../../postgres/own-tables.js";
 import { noted } from "./changes.js";
 import { timeText } from "./key-statements.js";

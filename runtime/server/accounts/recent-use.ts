@@ -1,4 +1,4 @@
-import { QUOTA_UNITS, type QuotaUnit } from "../../core/model/plan.js";
+import { QUOTA_UNITS, type QuotaUnit } from "../../core/model/organization-plan.js";
 
 const SECOND = 1000;
 

@@ -11,7 +11,7 @@ import {
   type OwnFigures,
   type Plans,
   withPlan,
-} from "../../core/model/plan.js";
+} from "../../core/model/organization-plan.js";
 import type { Tier } from "../../core/model/tier.js";
 import type { StoredKeys } from "../../core/request/keyring.js";
 import { OWN_FIGURES_JSON } from "./organizations.js";

@@ -4,7 +4,7 @@ import type { Logger } from "../../core/http/logger.js";
 import type { ApiKey } from "../../core/model/caller.js";
 import { hasExpired, type Keyring } from "../../core/request/keyring.js";
 import type { PublicNames } from "../../webhooks/public-names.js";
-import { type AfterAttempt, afterAttempt } from "../../webhooks/schedule.js";
+import { type AfterAttempt, afterAttempt } from "../../webhooks/retry-schedule.js";
 import { sendSigned } from "../../webhooks/signed-event.js";
 import { ENDPOINT_EVENTS, payloadOf, type PublishedEvent, type RunsStatements } from "./event.js";
 import type { EventLog } from "./event-log.js";

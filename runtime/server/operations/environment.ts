@@ -12,7 +12,7 @@ import {
 } from "../../core/environment/variables.js";
 import { postgresAddressProblem } from "../../core/model/postgres-address.js";
 import { SERVER_DEFAULTS } from "../../core/model/limits.js";
-import { QUOTA_UNITS } from "../../core/model/plan.js";
+import { QUOTA_UNITS } from "../../core/model/organization-plan.js";
 import { isFetchable } from "../../core/model/store-address.js";
 import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../../core/model/tier.js";
 import type { TokenSettings } from "../../core/request/bearer-tokens.js";

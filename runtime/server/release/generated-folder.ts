@@ -1,5 +1,5 @@
 import type { ApiAbout } from "../../core/model/about.js";
-import type { Plans } from "../../core/model/plan.js";
+import type { Plans } from "../../core/model/organization-plan.js";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";

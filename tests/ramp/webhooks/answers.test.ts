@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { listen } from "../../support/port.js";
 import { diagnose } from "../../../runtime/ramp/operator/diagnostics.js";
 import { listWebhooks, replayWebhooks, setWebhook } from "../../../runtime/ramp/webhooks/endpoints.js";
-import { RETRY_SECONDS } from "../../../runtime/webhooks/schedule.js";
+import { RETRY_SECONDS } from "../../../runtime/webhooks/retry-schedule.js";
 import { ownReceiver } from "../support/receiver.js";
 import {
   eventually,

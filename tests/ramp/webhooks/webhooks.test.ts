@@ -17,7 +17,7 @@ import {
 } from "../../../runtime/ramp/webhooks/endpoints.js";
 import { rotateWebhookSecret } from "../../../runtime/ramp/webhooks/secret-rotation.js";
 import { DEFAULT_DELIVERY_POLICY } from "../../../runtime/ramp/webhooks/deliveries.js";
-import { RETRY_SECONDS } from "../../../runtime/webhooks/schedule.js";
+import { RETRY_SECONDS } from "../../../runtime/webhooks/retry-schedule.js";
 import { ownReceiver } from "../support/receiver.js";
 import {
   eventually,

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { ApiAbout } from "../../../runtime/core/model/about.js";
-import type { Plans } from "../../../runtime/core/model/plan.js";
+import type { Plans } from "../../../runtime/core/model/organization-plan.js";
 import { ownDatabase, ownSchema, queryAt } from "../../support/database.js";
 import { sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";

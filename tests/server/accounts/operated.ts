@@ -1,4 +1,4 @@
-import type { Plans } from "../../../runtime/core/model/plan.js";
+import type { Plans } from "../../../runtime/core/model/organization-plan.js";
 import { expect } from "vitest";
 import { ownDatabase, ownSchema } from "../../support/database.js";
 import { type Reply, sendRequest } from "../../support/http-client.js";

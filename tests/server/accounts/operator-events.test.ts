@@ -1,7 +1,7 @@
 /** Events of keys, plans and quotas for operators, by every way to change them. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
-import { OWN_FIGURES, type OwnFigures } from "../../../runtime/core/model/plan.js";
+import { OWN_FIGURES, type OwnFigures } from "../../../runtime/core/model/organization-plan.js";
 import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
 import { OPERATOR_EVENTS } from "../../../runtime/server/events/operator-events.js";
 import { ownReceiver } from "../../ramp/support/receiver.js";

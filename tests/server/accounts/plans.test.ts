@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { workerRenderer } from "../../../generator/watch/worker-renderer.js";
 import type { ApiKey } from "../../../runtime/core/model/caller.js";
-import { type Plans, withPlan } from "../../../runtime/core/model/plan.js";
+import { type Plans, withPlan } from "../../../runtime/core/model/organization-plan.js";
 import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
 import { atEnd } from "../../support/at-end.js";
 import { ownDatabase, ownSchema } from "../../support/database.js";

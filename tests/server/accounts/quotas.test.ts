@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
-import type { OwnFigures, Plans } from "../../../runtime/core/model/plan.js";
+import type { OwnFigures, Plans } from "../../../runtime/core/model/organization-plan.js";
 import { atEnd } from "../../support/at-end.js";
 import { ownDatabase, ownSchema, queryAt } from "../../support/database.js";
 import { sendRequest } from "../../support/http-client.js";

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import pino from "pino";
 import { describe, expect, it } from "vitest";
-import type { Plans } from "../../../runtime/core/model/plan.js";
+import type { Plans } from "../../../runtime/core/model/organization-plan.js";
 import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
 import { StoredKeyReader } from "../../../runtime/server/accounts/stored-keys.js";
 import { atEnd } from "../../support/at-end.js";

@@ -1,6 +1,6 @@
 import type { DataRoute, Exchange, RouteAccess } from "../../../core/handler/exchange.js";
 import { httpError, type HttpError, isHttpError } from "../../../core/model/errors.js";
-import type { Plans } from "../../../core/model/plan.js";
+import type { Plans } from "../../../core/model/organization-plan.js";
 import type { ObjectSchema, Schema, ValueOf } from "../../../core/model/schema.js";
 import type { Operation } from "../../../core/http/openapi.js";
 import { type Handled, pathOf } from "../../../core/http/route.js";

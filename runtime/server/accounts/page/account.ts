@@ -1,7 +1,12 @@
 import type { DataRoute, Exchange } from "../../../core/handler/exchange.js";
 import type { HttpError } from "../../../core/model/errors.js";
 import type { ApiAbout } from "../../../core/model/about.js";
-import { type Figures, figuresOf, type OrganizationPlan, type Plans } from "../../../core/model/plan.js";
+import {
+  type Figures,
+  figuresOf,
+  type OrganizationPlan,
+  type Plans,
+} from "../../../core/model/organization-plan.js";
 import { ownValue } from "../../../core/model/own-value.js";
 import type { Endpoint } from "../../../core/model/endpoint.js";
 import type { PerTier } from "../../../core/model/tier.js";

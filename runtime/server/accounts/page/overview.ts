@@ -2,7 +2,12 @@ import { randomUUID } from "node:crypto";
 import type { DataRoute, Exchange } from "../../../core/handler/exchange.js";
 import { allows, type Tier, TIER_NAMES } from "../../../core/model/tier.js";
 import { queryOf } from "../../../core/http/route.js";
-import { type Figures, figuresOf, type OrganizationPlan, QUOTA_UNITS } from "../../../core/model/plan.js";
+import {
+  type Figures,
+  figuresOf,
+  type OrganizationPlan,
+  QUOTA_UNITS,
+} from "../../../core/model/organization-plan.js";
 import type { Reply } from "../../../core/http/send.js";
 import type { Html } from "../../../core/http/html.js";
 import { message } from "../../../pages/account/notices.js";
