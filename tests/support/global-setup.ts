@@ -14,25 +14,28 @@ const inRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, 
 /**
  * Starts the real databases that tests run against. PostgreSQL, with the starter's relations in it: the embedded one, kept
  * in `.data/test` so that only the first run pays for it, or the one that `TEST_DATABASE_URL` names. ClickHouse, where it is
- * installed: a new one each time.
+ * installed: a new one each time. The runner calls this for each project and for the run: the first call starts them for all.
  */
 export default async function setup(): Promise<() => Promise<void>> {
+  if (process.env["TEST_RAMP_TEMPLATE"] !== undefined) return () => Promise.resolve();
+  const template = (process.env["TEST_RAMP_TEMPLATE"] = `test_ramp_${randomBytes(4).toString("hex")}`);
+  const [postgres, clickhouse] = await Promise.all([startPostgres(), startClickhouse()]);
+  return async () => {
+    await dropDatabase(postgres.url, template);
+    await clickhouse?.stop();
+    await postgres.stop();
+  };
+}
+
+async function startPostgres(): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const named = process.env["TEST_DATABASE_URL"];
   const embedded =
     named === undefined ? await startEmbeddedPostgres({ dataDir: inRoot(".data/test") }) : null;
   const url = named ?? embedded?.url ?? "";
   if (embedded !== null) await withoutSync(url);
   process.env["TEST_DATABASE_URL"] = url;
-  // The first project of a run names it, and drops it before it stops the database.
-  const isFirst = process.env["TEST_RAMP_TEMPLATE"] === undefined;
-  const template = (process.env["TEST_RAMP_TEMPLATE"] ??= `test_ramp_${randomBytes(4).toString("hex")}`);
   await buildDemoRelations(url, inRoot("templates/starter"));
-  const clickhouse = await startClickhouse();
-  return async () => {
-    if (isFirst) await dropDatabase(url, template);
-    await clickhouse?.stop();
-    await embedded?.stop();
-  };
+  return { url, stop: () => embedded?.stop() ?? Promise.resolve() };
 }
 
 /**

@@ -7,15 +7,7 @@ import type { Capabilities, Execution, Movement, Pair, ProviderQuote, QuoteReque
 import type { HttpProvider } from "./provider.js";
 import { refundCancelChecks, refundChecks } from "./refund-test.js";
 import { checkPayment, offerProblem, requirementsProblem } from "./test-answers.js";
-import {
-  type CheckList,
-  type CheckProblem,
-  describe,
-  isOther,
-  notForPrice,
-  PATIENCE_MS,
-  until,
-} from "./test-checks.js";
+import { type CheckList, type CheckProblem, describe, isOther, notForPrice } from "./test-checks.js";
 import { filledForm } from "./form-values.js";
 import { movementOf, NAMED } from "./test-orders.js";
 import { TRAVEL_RULE } from "./travel-rule.js";
@@ -216,9 +208,11 @@ export class PairTest {
       const refused = reply.kind !== "answer" && `${describe(reply)}; ${sent}`;
       this.#checks.need(`the form of ${code} is taken`, refused, sent);
     }
-    const open = await until(async () => requirementsProblem(await this.#provider.onboarding(id)));
+    const open = await this.#checks.until(async () =>
+      requirementsProblem(await this.#provider.onboarding(id)),
+    );
     const pages = requirements.flatMap(({ url }) => (url === undefined ? [] : [`; meet it at ${url}`]));
-    const problem = `not within ${String(PATIENCE_MS / 1000)} s: ${String(open)}${pages.join("")}`;
+    const problem = `not within ${String(this.#checks.patienceMs / 1000)} s: ${String(open)}${pages.join("")}`;
     this.#checks.need("the requirements are completed", open !== false && problem);
   }
 
@@ -261,7 +255,7 @@ export class PairTest {
 
   /** Looks the payment up until it has ended well. */
   async #settled(id: string, answers: Execution[]): Promise<Execution> {
-    const unpaid = await until(async () => {
+    const unpaid = await this.#checks.until(async () => {
       const reply = await this.#provider.execution(id);
       if (reply.kind === "answer") answers.push(reply.value);
       const status = String(answers.at(-1)?.status);

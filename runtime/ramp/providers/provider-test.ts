@@ -16,9 +16,15 @@ export interface ProviderUnderTest {
   readonly secret: string;
 }
 
-/** Runs the provider protocol against a provider in its sandbox: real money would move (runtime/ramp/docs/provider-protocol.md). */
-export async function testProvider(subject: ProviderUnderTest): Promise<readonly ProviderCheck[]> {
-  const checks = new CheckList();
+/**
+ * Runs the provider protocol against a provider in its sandbox: real money would move (runtime/ramp/docs/provider-protocol.md).
+ * `patienceMs`: how long its orders may take.
+ */
+export async function testProvider(
+  subject: ProviderUnderTest,
+  patienceMs?: number,
+): Promise<readonly ProviderCheck[]> {
+  const checks = new CheckList(patienceMs);
   const callbacks = await TestCallbacks.start(subject.secret);
   try {
     await checks.run(() => new ProtocolRun(subject, checks, callbacks).all());

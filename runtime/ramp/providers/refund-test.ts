@@ -4,7 +4,7 @@ import type { RequestedMovement } from "./check-reply.js";
 import type { Refund } from "./protocol.js";
 import type { HttpProvider } from "./provider.js";
 import { refundsProblemOf } from "./test-answers.js";
-import { type CheckList, describe, until } from "./test-checks.js";
+import { type CheckList, describe } from "./test-checks.js";
 
 /** A payment that `ramp provider test` has made. */
 export interface PaidOrder {
@@ -42,7 +42,7 @@ class RefundTest {
     checks.answer(name, await provider.refund(paid.id, refund));
     let last = checks.answer(`${name}, repeated`, await provider.refund(paid.id, refund));
     const [status, count] = [name === "a partial refund" ? "SUCCESS" : "REFUNDED", this.#ids.length];
-    const open = await until(async () => {
+    const open = await checks.until(async () => {
       const reply = await provider.execution(paid.id);
       if (reply.kind === "answer") last = reply.value;
       if (last.status === status && succeeded(last.refunds).length >= count) return false;

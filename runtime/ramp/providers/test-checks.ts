@@ -16,11 +16,17 @@ export type CheckProblem = string | false;
 /** Later checks depend on the failed one. */
 class CheckFailed extends Error {}
 
+/** How long orders of the sandbox may take. */
+const PATIENCE_MS = 30_000;
+const PAUSE_MS = 250;
+
 /** The checks of a run, and the parts of it that are still to come. */
 export class CheckList {
   readonly checks: ProviderCheck[] = [];
   readonly #planned: string[] = [];
   #prefix = "";
+
+  constructor(readonly patienceMs: number = PATIENCE_MS) {}
 
   /** Runs the checks; one that later ones need ends the run, with the parts that were not run. */
   async run(all: () => Promise<void>): Promise<void> {
@@ -66,20 +72,16 @@ export class CheckList {
     this.check(check, false);
     return reply.value;
   }
-}
 
-/** How long orders of the sandbox may take. */
-export const PATIENCE_MS = 30_000;
-const PAUSE_MS = 250;
-
-/** Asks until a check passes; what it found last where it does not. */
-export async function until(check: () => Promise<CheckProblem>): Promise<CheckProblem> {
-  let last: CheckProblem = "";
-  for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(PAUSE_MS)) {
-    last = await check();
-    if (last === false) return false;
+  /** Asks until a check passes; what it found last where it does not. */
+  async until(check: () => Promise<CheckProblem>): Promise<CheckProblem> {
+    const deadline = Date.now() + this.patienceMs;
+    for (;;) {
+      const found = await check();
+      if (found === false || Date.now() + PAUSE_MS >= deadline) return found;
+      await sleep(PAUSE_MS);
+    }
   }
-  return last;
 }
 
 export function notForPrice(reply: ProviderReply<unknown>): CheckProblem {

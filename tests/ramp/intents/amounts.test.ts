@@ -6,6 +6,7 @@ import { diagnose, listRecords } from "../../../runtime/ramp/operator/diagnostic
 import { reportPostings } from "../../../runtime/ramp/operator/finance.js";
 import { refundIntent, resolveIntent } from "../../../runtime/ramp/operator/intent-actions.js";
 import type { Receipt } from "../../../runtime/ramp/providers/protocol.js";
+import { eachBeside, itBeside } from "../../support/beside.js";
 import { CARD_CAPABILITIES, type CardProvider, ownCards } from "../support/card-provider.js";
 import {
   eventually,
@@ -50,7 +51,8 @@ const needsAttention = async (id: string, code: AttentionReason) => {
   return found?.[code];
 };
 
-it.each(["0.01", "100000"])(
+eachBeside(
+  ["0.01", "100000"],
   "%s received for a held price of 99 is AMOUNT_MISMATCH until the provider corrects it",
   async (amountReceived) => {
     const execution = { receipt: { amountReceived } };
@@ -93,7 +95,7 @@ describe("a payment of 60 where 100 were ordered", () => {
     return { setting, id, wrong };
   }
 
-  it("is booked as 60, needs attention, and at most 60 are refunded", async () => {
+  itBeside("is booked as 60, needs attention, and at most 60 are refunded", async () => {
     const { id, wrong } = await paidShort();
     expect(wrong.json.transaction.context.receipt).toMatchObject({
       amountSent: "60.00",
@@ -110,7 +112,7 @@ describe("a payment of 60 where 100 were ordered", () => {
     expect(made(await refund(id, null)).amount).toBe("60.00");
   });
 
-  it("is completed once the rest arrives", async () => {
+  itBeside("is completed once the rest arrives", async () => {
     const { setting, id } = await paidShort();
     setting.provider.execution = { receipt: { amountSent: "100.00", amountReceived: "99" } };
     await until(setting, id, hasStatus("COMPLETED"));
@@ -118,7 +120,7 @@ describe("a payment of 60 where 100 were ordered", () => {
     expect(Object.keys(await booked(id)).filter((name) => /^(suspense|write_off)/.test(name))).toEqual([]);
   });
 
-  it("is completed once the provider says that all of it was sent", async () => {
+  itBeside("is completed once the provider says that all of it was sent", async () => {
     const { setting, id } = await paidShort({ amountSent: "60", amountReceived: "99" });
     setting.provider.execution = { receipt: { amountSent: "100" } };
     await until(setting, id, hasStatus("COMPLETED"));
@@ -135,7 +137,7 @@ describe("a payment of 60 where 100 were ordered", () => {
     expect(report.some(({ writtenOff }) => writtenOff !== "0")).toBe(false);
   });
 
-  it("resolved as failed is owed back as 60", async () => {
+  itBeside("resolved as failed is owed back as 60", async () => {
     const { id } = await paidShort();
     made(await resolveIntent(world.database, id, { as: "failed", note: "the customer wants it back" }));
     expect(await booked(id)).toMatchObject({ "customer payment USD": "-60" });
@@ -153,7 +155,8 @@ describe("a payment of 60 where 100 were ordered", () => {
   });
 });
 
-it.each(["99.60", "100.40"])(
+eachBeside(
+  ["99.60", "100.40"],
   "a payment of %s where 100 were ordered is within the tolerance and settles the order",
   async (amountSent) => {
     const execution = { receipt: { amountSent, amountReceived: "99" } };
@@ -180,7 +183,8 @@ it("the sandbox pays short where it is switched so", async () => {
 });
 
 describe("an offer whose amount does not follow from its own rate and fees", () => {
-  it.each(["0.500000", "98.000000", "100.000000", "101.000000"])(
+  eachBeside(
+    ["0.500000", "98.000000", "100.000000", "101.000000"],
     "%s for 100.00 at rate 1 with a fee of 1 is not offered, and nothing is ordered at it",
     async (destAmount) => {
       const setting = await ownSetting({
@@ -231,7 +235,7 @@ describe("an offer whose amount does not follow from its own rate and fees", () 
   });
 });
 
-it("without a price nothing is ordered; autoExecute goes on once the provider quotes", async () => {
+itBeside("without a price nothing is ordered; autoExecute goes on once the provider quotes", async () => {
   const setting = await ownSetting({
     status: "SUCCESS",
     quotes: false,
@@ -267,7 +271,7 @@ it("an explicit order without a price is refused with an error that can be retri
   expect(json.intent.price).toMatchObject({ destAmount: "99.000000" });
 });
 
-it("a receipt that cannot be an amount of the currency completes nothing", async () => {
+itBeside("a receipt that cannot be an amount of the currency completes nothing", async () => {
   const receipt = { amountReceived: "99.00000001" };
   const setting = await ownSetting({ status: "SUCCESS", execution: { receipt } });
   const id = await created(setting);
@@ -299,7 +303,7 @@ it("a receipt that changes after COMPLETED needs attention; the difference is in
   expect(later.json.transaction.context.receipt.amountReceived).toBe("98.000000");
 });
 
-it("refunds come in parts; more than was paid needs attention", async () => {
+itBeside("refunds come in parts; more than was paid needs attention", async () => {
   const receipt = { amountReceived: "99" };
   const setting = await ownSetting({ status: "SUCCESS", execution: { receipt } });
   const id = await created(setting);
@@ -333,7 +337,7 @@ it.each([
   expect(Object.keys((await attention(id)) ?? {})).toEqual(reasons);
 });
 
-it("instructions that do not fit need attention: the customer cannot pay", async () => {
+itBeside("instructions that do not fit need attention: the customer cannot pay", async () => {
   const details = { rail: "CARD", currency: "USD", amount: "999.00" };
   const setting = await ownSetting({
     status: "AWAITING_FUNDS",
@@ -348,7 +352,8 @@ it("instructions that do not fit need attention: the customer cannot pay", async
   expect(await attention(id)).toBeNull();
 });
 
-it.each(["FAILED", "CANCELLED"] as const)(
+eachBeside(
+  ["FAILED", "CANCELLED"] as const,
   "an order that is executed after it was %s is seen without a callback",
   async (status) => {
     const setting = await ownSetting({ status });
@@ -359,7 +364,7 @@ it.each(["FAILED", "CANCELLED"] as const)(
   },
 );
 
-it("an order is repeated with the very same bytes, also after it was read again", async () => {
+itBeside("an order is repeated with the very same bytes, also after it was read again", async () => {
   const setting = await ownSetting({ dropOrders: 5, status: "PROCESSING" });
   const src = {
     currencyCode: "USD",

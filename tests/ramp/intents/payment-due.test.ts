@@ -1,5 +1,6 @@
 /** How long a payment is awaited: the provider says it, and the intent does not expire before. */
 import { expect, it } from "vitest";
+import { eachBeside, itBeside } from "../../support/beside.js";
 import { ownCards } from "../support/card-provider.js";
 import { FAST, newCustomer, onramp, ownWorld, reached, type Reply } from "../support/world.js";
 
@@ -19,28 +20,32 @@ async function awaited(paymentDueAt?: string) {
   return { ...cards, json, path, read: (): Promise<Reply> => world.call("GET", path, { auth: cards.auth }) };
 }
 
-it("an intent whose payment is awaited does not expire before the payment is due, and does then", async () => {
-  const due = new Date(Date.now() + 72 * HOUR_MS).toISOString();
-  const { json, path, read, provider, auth, project } = await awaited(due);
-  expect(json.intent).toMatchObject({ paymentDueAt: due, expiredAt: due });
-  expect(json.transaction.context.paymentDueAt).toBe(due);
-  await past(2_500);
-  expect((await read()).json.intent.status).toBe("TRANSACTION_IN_PROGRESS");
-  const feed = await world.call("GET", "/v1/events?type=transaction.updated&limit=1", {
-    auth: project.basic,
-  });
-  expect(feed.json[0].data.intent.transaction.paymentDueAt).toBe(due);
-  // Nobody waits longer than 60 days: an answer on its way cannot move the expiry again.
-  await world.rows(
-    "UPDATE ramp.transactions SET created_at = created_at - interval '61 days' WHERE intent_id = $1",
-    [json.intent.id],
-  );
-  await world.rows("UPDATE ramp.intents SET expires_at = now() WHERE id = $1", [json.intent.id]);
-  provider.execution = { status: "CANCELLED", paymentDueAt: due };
-  await reached(world, path, { auth }, "EXPIRED");
-});
+itBeside(
+  "an intent whose payment is awaited does not expire before the payment is due, and does then",
+  async () => {
+    const due = new Date(Date.now() + 72 * HOUR_MS).toISOString();
+    const { json, path, read, provider, auth, project } = await awaited(due);
+    expect(json.intent).toMatchObject({ paymentDueAt: due, expiredAt: due });
+    expect(json.transaction.context.paymentDueAt).toBe(due);
+    await past(2_500);
+    expect((await read()).json.intent.status).toBe("TRANSACTION_IN_PROGRESS");
+    const feed = await world.call("GET", "/v1/events?type=transaction.updated&limit=1", {
+      auth: project.basic,
+    });
+    expect(feed.json[0].data.intent.transaction.paymentDueAt).toBe(due);
+    // Nobody waits longer than 60 days: an answer on its way cannot move the expiry again.
+    await world.rows(
+      "UPDATE ramp.transactions SET created_at = created_at - interval '61 days' WHERE intent_id = $1",
+      [json.intent.id],
+    );
+    await world.rows("UPDATE ramp.intents SET expires_at = now() WHERE id = $1", [json.intent.id]);
+    provider.execution = { status: "CANCELLED", paymentDueAt: due };
+    await reached(world, path, { auth }, "EXPIRED");
+  },
+);
 
-it.each([["nothing"], ["2020-01-01T00:00:00Z"]])(
+eachBeside(
+  ["nothing", "2020-01-01T00:00:00Z"],
   "one whose provider says %s expires after its lifetime",
   async (due) => {
     const { json, path, provider, auth } = await awaited(due === "nothing" ? undefined : due);

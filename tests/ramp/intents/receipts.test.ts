@@ -1,7 +1,9 @@
 /** Receipts, fees and refunds as providers write them: what cannot be read is not taken for what was ordered. */
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { listStuckIntents } from "../../../runtime/ramp/intents/attention.js";
 import { refundIntent, resolveIntent } from "../../../runtime/ramp/operator/intent-actions.js";
+import { eachBeside } from "../../support/beside.js";
+import type { Receipt } from "../../../runtime/ramp/providers/protocol.js";
 import { CARD_CAPABILITIES, type CardProvider, FEES, ownCards } from "../support/card-provider.js";
 import { FAST, made, ownWorld, reached, untilTrue } from "../support/world.js";
 
@@ -31,7 +33,7 @@ const postedTo = async (id: string, account: string, about: string): Promise<str
   return String(row?.["sum"]);
 };
 
-it.each([
+const UNREADABLE: readonly [string, Receipt][] = [
   ["too many decimals", { amountSent: "60.001", amountReceived: "59" }],
   ["zero", { amountSent: "0", amountReceived: "59" }],
   ["a delivery with too many decimals", { amountSent: "60", amountReceived: "59.1234567" }],
@@ -39,23 +41,30 @@ it.each([
     "a fee that is no sum of its parts",
     { amountSent: "60", amountReceived: "59", fees: { ...FEES, totalFee: "9.00" } },
   ],
-])("a receipt that cannot be read (%s) is not a payment of all that was ordered", async (_, receipt) => {
-  const { id, provider } = await paid({ execution: { receipt } }, "AMOUNT_MISMATCH");
-  expect(await refund(id, "100.00")).toMatchObject({
-    ok: false,
-    problems: [expect.stringContaining("does not say what the source sent")],
-  });
-  expect(await postedTo(id, "suspense", "payment")).toBe("-100");
-  provider.execution = { receipt: { amountSent: "60", amountReceived: "59" } };
-  await untilTrue(async () => (await postedTo(id, "provider", "payment")) === "60");
-  expect(await refund(id, "100.00")).toMatchObject({
-    ok: false,
-    problems: ["Only 60.00 USD are left to refund."],
-  });
-  expect(made(await refund(id, "60.00")).amount).toBe("60.00");
-});
+];
 
-it.each(["unlisted", "refund", "payment", "%", "a b"])(
+eachBeside(
+  UNREADABLE,
+  "a receipt that cannot be read (%s) is not a payment of all that was ordered",
+  async ([, receipt]) => {
+    const { id, provider } = await paid({ execution: { receipt } }, "AMOUNT_MISMATCH");
+    expect(await refund(id, "100.00")).toMatchObject({
+      ok: false,
+      problems: [expect.stringContaining("does not say what the source sent")],
+    });
+    expect(await postedTo(id, "suspense", "payment")).toBe("-100");
+    provider.execution = { receipt: { amountSent: "60", amountReceived: "59" } };
+    await untilTrue(async () => (await postedTo(id, "provider", "payment")) === "60");
+    expect(await refund(id, "100.00")).toMatchObject({
+      ok: false,
+      problems: ["Only 60.00 USD are left to refund."],
+    });
+    expect(made(await refund(id, "60.00")).amount).toBe("60.00");
+  },
+);
+
+eachBeside(
+  ["unlisted", "refund", "payment", "%", "a b"],
   "a refund whose id is %j is posted as any other",
   async (name) => {
     const receipt = { amountReceived: "99" };
@@ -73,7 +82,7 @@ it.each(["unlisted", "refund", "payment", "%", "a b"])(
 );
 
 describe("an offer with fewer digits than its currency", () => {
-  it.each(["99", "99.0", "99.000000"])("%s is a price with all of them", async (destAmount) => {
+  eachBeside(["99", "99.0", "99.000000"], "%s is a price with all of them", async (destAmount) => {
     const fees = { ...FEES, totalFee: "1", networkFee: "0", processingFee: "1.0", partnerFee: "0" };
     const setting = { destAmounts: { CARD: destAmount, WIRE: destAmount }, fees };
     const receipt = { amountSent: "60.55", amountReceived: "59.55", exchangeRate: "1" };
@@ -88,7 +97,8 @@ describe("an offer with fewer digits than its currency", () => {
   });
 });
 
-it.each(["0.33", "0.34", "1.00"])(
+eachBeside(
+  ["0.33", "0.34", "1.00"],
   "a fee of %s for a third of what was ordered at a fee of 1.00 is its share, rounded, or all of it",
   async (totalFee) => {
     const fees = { ...FEES, totalFee, processingFee: totalFee };

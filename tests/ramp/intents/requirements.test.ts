@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { REQUIREMENT_MOVES } from "../../../runtime/ramp/intents/requirement.js";
 import type { ProviderRequirement } from "../../../runtime/ramp/providers/protocol.js";
+import { itBeside } from "../../support/beside.js";
 import { ownCards } from "../support/card-provider.js";
 import { eventually, ownWorld, type Reply, untilTrue } from "../support/world.js";
 
@@ -61,7 +62,7 @@ async function lists(
 
 const shown = { code: "KYC_VERIFICATION", title: "Identity check" };
 
-it("goes back to PENDING with a new attempt, and not with an answer of an attempt before", async () => {
+itBeside("goes back to PENDING with a new attempt, and not with an answer of an attempt before", async () => {
   const { said, project } = await begin({});
   expect(await said({ status: "IN_PROGRESS" })).toEqual({ ...shown, status: "IN_PROGRESS" });
   expect(await said({ status: "PENDING", failureReason: "old" })).toEqual({
@@ -87,7 +88,7 @@ it("goes back to PENDING with a new attempt, and not with an answer of an attemp
   ]);
 });
 
-it("whose page changes has the new one, for as long as there is something to do", async () => {
+itBeside("whose page changes has the new one, for as long as there is something to do", async () => {
   const { said } = await begin({ url: "https://kyc.example/1" });
   const at = (url: string) => expect.stringContaining(`${url}?return_url=http`) as string;
   const moved = await said({ status: "IN_PROGRESS", url: "https://kyc.example/2" });
@@ -95,14 +96,14 @@ it("whose page changes has the new one, for as long as there is something to do"
   expect(await said({ status: "IN_PROGRESS" })).toEqual({ ...shown, status: "IN_PROGRESS" });
 });
 
-it("whose page is no address of one is no answer: the intent needs attention", async () => {
+itBeside("whose page is no address of one is no answer: the intent needs attention", async () => {
   const { read } = await begin({ url: "javascript:alert(1)" });
   const { json } = await eventually(read, (reply) => reply.json.attention !== undefined);
   expect(json.attention.INVALID_ANSWER).toContain("/requirements/0/url must match");
   expect(json.intent.requirements).toEqual([]);
 });
 
-it("whose page has a port that no address has is shown with it", async () => {
+itBeside("whose page has a port that no address has is shown with it", async () => {
   const { created } = await begin({ url: "https://kyc.example:99999/" });
   const page = await world.call("GET", new URL(String(created.json.onboardingUrl)).pathname);
   expect([page.status, page.text]).toEqual([200, expect.stringContaining("Continue at kyc.example:99999")]);
@@ -117,7 +118,7 @@ const NUMBERS_FORM = {
   required: ["account", "income"],
 };
 
-it("whose form asks for numbers passes on all digits, and says what is no number", async () => {
+itBeside("whose form asks for numbers passes on all digits, and says what is no number", async () => {
   const { created, provider } = await begin({ form: NUMBERS_FORM });
   const path = new URL(String(created.json.onboardingUrl)).pathname;
   const submit = (account: string, income: string): Promise<Reply> =>
@@ -161,7 +162,7 @@ describe("a list of checks", () => {
   /** @param path what the check is in each list; null: it is missing */
   const move = (from: string, to: string, path: readonly (Partial<ProviderRequirement> | null)[]): void => {
     tested.push(`${from} ${to}`);
-    it(`moves one from ${from} to ${to}`, async () => {
+    itBeside(`moves one from ${from} to ${to}`, async () => {
       const begun = await begin({});
       for (const item of path) {
         const status = item === null ? "WITHDRAWN" : String(item.status);
@@ -197,24 +198,27 @@ describe("a list of checks", () => {
     expect(tested.sort()).toEqual(moves.sort());
   });
 
-  it("that no longer has the only check approves: the page has no form, and the payment can be made", async () => {
-    const begun = await begin({ form: NUMBERS_FORM });
-    const path = new URL(String(begun.created.json.onboardingUrl)).pathname;
-    expect((await world.call("GET", path)).text).toContain("Income");
-    await lists(begun, [], "PENDING_PAYMENT", "KYC_VERIFICATION WITHDRAWN");
-    expect((await world.call("GET", path)).text).toContain("Ready to pay");
-    expect((await begun.read()).json.intent).not.toHaveProperty("currentRequirementCode");
-    expect(await told(begun)).toEqual([
-      "intent PENDING",
-      "KYC_VERIFICATION PENDING",
-      `intent ${WAITS}`,
-      "KYC_VERIFICATION WITHDRAWN",
-      "intent COMPLIANCE_APPROVED",
-      "intent PENDING_PAYMENT",
-    ]);
-  });
+  itBeside(
+    "that no longer has the only check approves: the page has no form, and the payment can be made",
+    async () => {
+      const begun = await begin({ form: NUMBERS_FORM });
+      const path = new URL(String(begun.created.json.onboardingUrl)).pathname;
+      expect((await world.call("GET", path)).text).toContain("Income");
+      await lists(begun, [], "PENDING_PAYMENT", "KYC_VERIFICATION WITHDRAWN");
+      expect((await world.call("GET", path)).text).toContain("Ready to pay");
+      expect((await begun.read()).json.intent).not.toHaveProperty("currentRequirementCode");
+      expect(await told(begun)).toEqual([
+        "intent PENDING",
+        "KYC_VERIFICATION PENDING",
+        `intent ${WAITS}`,
+        "KYC_VERIFICATION WITHDRAWN",
+        "intent COMPLIANCE_APPROVED",
+        "intent PENDING_PAYMENT",
+      ]);
+    },
+  );
 
-  it("keeps what has been decided, whether it is listed or not", async () => {
+  itBeside("keeps what has been decided, whether it is listed or not", async () => {
     const begun = await begin({ status: "COMPLETED" });
     await until(begun, "PENDING_PAYMENT", "KYC_VERIFICATION COMPLETED");
     await lists(begun, [other], WAITS, "KYC_VERIFICATION COMPLETED", "OTHER PENDING");
@@ -226,7 +230,7 @@ describe("a list of checks", () => {
     expect((await create({ autoExecute: false })).json.intent.status).toBe("PENDING_PAYMENT");
   });
 
-  it("that is empty and not complete keeps the intent waiting, with autoExecute too", async () => {
+  itBeside("that is empty and not complete keeps the intent waiting, with autoExecute too", async () => {
     const { create, provider, project } = await ownCards(world, { onboarding: { complete: false } });
     const created = await create();
     const id = String(created.json.intent.id);
@@ -245,7 +249,7 @@ describe("a list of checks", () => {
     expect(provider.received.size).toBe(1);
   });
 
-  it("that has another check later counts until the payment is made, and not after it", async () => {
+  itBeside("that has another check later counts until the payment is made, and not after it", async () => {
     const begun = await begin({ status: "COMPLETED" });
     const { provider, project, id } = begun;
     await lists(
@@ -268,7 +272,7 @@ describe("a list of checks", () => {
     await until(begun, "TRANSACTION_IN_PROGRESS", "KYC_VERIFICATION COMPLETED", "OTHER COMPLETED");
   });
 
-  it("that has a failed check later ends the intent", async () => {
+  itBeside("that has a failed check later ends the intent", async () => {
     const begun = await begin({ status: "COMPLETED" });
     const failed = requirement({ code: "OTHER", status: "FAILED", failureReason: "On a list." });
     await lists(begun, [failed], "COMPLIANCE_FAILED", "KYC_VERIFICATION COMPLETED", "OTHER FAILED");

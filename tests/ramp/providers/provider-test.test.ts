@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
-import { withAtEnd } from "../../support/at-end.js";
+import { itBeside } from "../../support/beside.js";
 import { HttpProvider } from "../../../runtime/ramp/providers/provider.js";
+import { testProvider } from "../../../runtime/ramp/providers/provider-test.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import { callbackHeaders } from "../../../runtime/ramp/providers/signature.js";
 import { CARD_CAPABILITIES, FEES, ownCardProvider } from "../support/card-provider.js";
@@ -11,10 +12,6 @@ import { ownSandbox } from "../support/world.js";
 
 const sandbox = await ownSandbox();
 await sandbox.set({ settleMs: 50 });
-
-/** Beside the others: the command waits 30 s for what a provider never does. */
-const itBeside = (name: string, test: () => Promise<void>): void =>
-  it.concurrent(name, ({ onTestFinished }) => withAtEnd(onTestFinished, test));
 
 it.each(SANDBOX_PROVIDERS)(
   "the provider $code passes the protocol's test",
@@ -140,6 +137,9 @@ const SANDBOX = { ...CARD_CAPABILITIES, sandbox: true };
 async function run(url: string, secret = "secret") {
   return routewright("provider", "test", "--url", url, "--key-id", "key", "--secret", secret);
 }
+
+/** As the command, which waits 30 s for what a provider never does. */
+const impatient = (url: string) => testProvider({ url, keyId: "key", secret: "secret" }, 1_000);
 
 itBeside("a provider whose offers the ramp refuses fails, with the ramp's reason", async () => {
   const fees = { ...FEES, networkFee: "0.50" };
@@ -319,18 +319,21 @@ itBeside("a look-up that the ramp refuses is said, with its field", async () => 
   const provider = await ownCardProvider({ capabilities: SANDBOX, status: "PROCESSING" });
   provider.answerLookUp = () =>
     Promise.resolve(void Object.assign(provider, { execution, status: "SUCCESS" }));
-  const { out } = await run(provider.url);
-  expect(out).toMatch(
-    /FAIL {2}the payment is SUCCESS: PROCESSING; the last look-up: .*\/receipt\/occurredAt must/,
-  );
+  expect(await impatient(provider.url)).toContainEqual({
+    check: "the payment is SUCCESS",
+    ok: false,
+    detail: expect.stringMatching(/^PROCESSING; the last look-up: .*\/receipt\/occurredAt must/) as string,
+  });
 });
 
 itBeside("an amount with too many decimals is said to have them", async () => {
   const provider = await ownCardProvider({ capabilities: SANDBOX, destAmounts: { CARD: "99.0000001" } });
-  const { out } = await run(provider.url);
-  expect(out).toContain(
-    "FAIL  its amounts fit: destAmount 99.0000001 is not an amount of USDC_POLYGON: An amount in USDC_POLYGON has at most 6 decimals.",
-  );
+  expect(await impatient(provider.url)).toContainEqual({
+    check: "its amounts fit",
+    ok: false,
+    detail:
+      "destAmount 99.0000001 is not an amount of USDC_POLYGON: An amount in USDC_POLYGON has at most 6 decimals.",
+  });
 });
 
 itBeside("a pair is ordered above its minimum, so that a rounded price is not below it", async () => {

@@ -64,7 +64,8 @@ it("are of requests that succeeded, with names and accepted values and nothing e
   ] as const)
     statuses.push((await ask(path, key)).status);
   expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 400]);
-  await expect.poll(() => queryAt(url, SHAPES).catch(() => [])).toHaveLength(5);
+  // At its end a server writes what it has counted.
+  await service.stop();
   const rows = await queryAt(url, SHAPES);
   expect(JSON.stringify(rows)).not.toMatch(/secret|another/);
   expect(rows.map(({ shape, requests }) => [shape, requests])).toEqual([
