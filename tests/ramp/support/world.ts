@@ -24,7 +24,7 @@ import type { ProjectId } from "../../../runtime/ramp/database/id.js";
 import { DEFAULT_CALL_POLICY } from "../../../runtime/ramp/providers/call-policy.js";
 import { openDatabase, type RampDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { type RampOptions, startRamp } from "../../../runtime/ramp/start-ramp.js";
-import { ownDatabase, queryAt } from "../../support/database.js";
+import { ownDatabase, queryAt, queryKept } from "../../support/database.js";
 import { migratedDatabase } from "./migrated.js";
 import { SERVER } from "./server.js";
 
@@ -130,7 +130,7 @@ export interface Reply {
 /** A ramp on a database of its own with both sandbox providers at hand; stopped at the end of the test file. */
 export async function ownWorld(options: Partial<RampOptions> = {}): Promise<World> {
   const url = await migratedDatabase();
-  const rows: World["rows"] = (sql, values) => queryAt(url, sql, values);
+  const rows: World["rows"] = (sql, values) => queryKept(url, sql, values);
   const sandbox = await ownSandbox();
   const { searchPath } = options;
   const database = await openDatabase({ url, onIdleError: () => undefined, maxConnections: 4, searchPath });
