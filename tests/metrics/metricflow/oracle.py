@@ -1,5 +1,5 @@
 """The answers of MetricFlow. `oracle.py manifest.json dsn`: a request per line of stdin as `{metrics, group_by, where}`, an
-answer per line of stdout as `{columns, rows}` with texts, or `{error}`."""
+answer per line of stdout as `{columns, rows}` with texts, or `{error}`. `{groups_of: metrics}`: `{groups}`, what they can be grouped by."""
 import datetime
 import json
 import sys
@@ -11,23 +11,34 @@ import psycopg2.extensions
 from metricflow.engine.metricflow_engine import MetricFlowEngine, MetricFlowQueryRequest
 from metricflow.protocols.sql_client import SqlEngine
 from metricflow.sql.render.postgres import PostgresSQLSqlPlanRenderer
+from metricflow_semantic_interfaces.references import MetricReference
 from metricflow_semantics.model.dbt_manifest_parser import parse_manifest_from_dbt_generated_manifest
 from metricflow_semantics.model.semantic_manifest_lookup import SemanticManifestLookup
+from metricflow_semantics.model.semantics.element_filter import GroupByItemSetFilter
+from metricflow_semantics.model.semantics.linkable_element import LinkableElementType
 
 manifest_file, dsn = sys.argv[1:3]
 with open(manifest_file) as file:
     manifest = json.load(file)
 
 
+def relation(written):
+    """Without the database: the tables may lie in another."""
+    schema, alias = written["schema_name"], written["alias"]
+    return {**written, "database": None, "relation_name": f'"{schema}"."{alias}"'}
+
+
 def spine(node):
     name = node["time_spine"]["standard_granularity_column"]
-    keys = {"alias": "alias", "schema_name": "schema", "database": "database", "relation_name": "relation_name"}
     return {
-        "node_relation": {key: node[source] for key, source in keys.items()},
+        "node_relation": relation({"alias": node["alias"], "schema_name": node["schema"]}),
         "primary_column": {"name": name, "time_granularity": node["columns"][name]["granularity"]},
-        "custom_granularities": [],
+        "custom_granularities": node["time_spine"].get("custom_granularities") or [],
     }
 
+
+for model in manifest["semantic_models"].values():
+    model["node_relation"] = relation(model["node_relation"])
 
 version = {"major_version": "0", "minor_version": "0", "patch_version": "0"}
 semantics = {
@@ -78,10 +89,26 @@ def text(value):
     return value if value is None else str(value)
 
 
+def groups_of(metrics):
+    references = tuple(MetricReference(name) for name in metrics)
+    every = GroupByItemSetFilter.create()
+    found = lookup.metric_lookup.get_common_group_by_items(metric_references=references, set_filter=every)
+    specs = [each.spec for each in found.annotated_specs if each.element_type is not LinkableElementType.METRIC]
+    return {"groups": sorted({spec.dunder_name for spec in specs})}
+
+
+def written(group):
+    """A part of a date has no name of the dunder form in requests."""
+    name, is_part, part = group.rpartition("__extract_")
+    return f"TimeDimension('{name}', date_part_name='{part}')" if is_part else group
+
+
 def answer(asked):
+    if "groups_of" in asked:
+        return groups_of(asked["groups_of"])
     request = MetricFlowQueryRequest.create(
         metric_names=asked["metrics"],
-        group_by_names=asked["group_by"],
+        group_by_names=[written(group) for group in asked["group_by"]],
         where_constraints=asked["where"] or None,
     )
     statement = engine.explain(request).sql_statement.without_descriptions.sql

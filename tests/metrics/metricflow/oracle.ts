@@ -15,21 +15,31 @@ export type MetricFlowAnswer =
   | { readonly columns: readonly string[]; readonly rows: readonly (readonly (string | null)[])[] }
   | { readonly error: string };
 
-/** Starts MetricFlow over a manifest and a database; one request after the other. */
-export function startMetricFlow(
-  manifest: string,
-  database: string,
-): (asked: MetricFlowRequest) => Promise<MetricFlowAnswer> {
+/** MetricFlow over a manifest and a database; one request after the other. */
+export interface MetricFlow {
+  readonly answer: (asked: MetricFlowRequest) => Promise<MetricFlowAnswer>;
+  /** Everything that all of these metrics can be grouped by. */
+  readonly groupsOf: (metrics: readonly string[]) => Promise<readonly string[]>;
+}
+
+export function startMetricFlow(manifest: string, database: string): MetricFlow {
   const script = fileURLToPath(new URL("oracle.py", import.meta.url));
   const child = spawn(programPath("python3"), [script, manifest, database], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   atEnd(() => void child.kill("SIGKILL"));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  return async (asked) => {
+  const ask = async (asked: object): Promise<unknown> => {
     child.stdin.write(`${JSON.stringify(asked)}\n`);
     const { value, done } = await lines.next();
     if (done === true) throw new Error("MetricFlow ended.");
-    return JSON.parse(value) as MetricFlowAnswer;
+    return JSON.parse(value) as unknown;
+  };
+  return {
+    answer: async (asked) => (await ask(asked)) as MetricFlowAnswer,
+    groupsOf: async (metrics) => {
+      const { groups = [] } = (await ask({ groups_of: metrics })) as { readonly groups?: readonly string[] };
+      return groups;
+    },
   };
 }
