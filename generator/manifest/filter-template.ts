@@ -41,10 +41,12 @@ export function readCall(code: string): NamedDimension | { readonly problem: str
   if (read === null) return { problem: `the arguments of ${code} are not texts` };
   const [name, second] = read.texts;
   if (name === undefined) return { problem: `${code} names no dimension` };
-  if (read.path) return { problem: `${code} leads over an entity path` };
   const grain = kind === "TimeDimension" ? second : undefined;
   return withMethods(
-    { dimension: name, ...(grain !== undefined && { grain: grain.toLowerCase() }) },
+    {
+      dimension: [...read.path, name].join("__"),
+      ...(grain !== undefined && { grain: grain.toLowerCase() }),
+    },
     methods,
     code,
   );
@@ -52,9 +54,12 @@ export function readCall(code: string): NamedDimension | { readonly problem: str
 
 interface TemplateArguments {
   readonly texts: readonly (string | undefined)[];
-  /** Whether an entity path is given. */
-  readonly path: boolean;
+  /** The entities that lead to the dimension. */
+  readonly path: readonly string[];
 }
+
+const textsIn = (list: string): readonly string[] =>
+  [...list.matchAll(new RegExp(TEXT, "g"))].map(([, single, double]) => single ?? double ?? "");
 
 const POSITIONS: Readonly<Record<string, number>> = {
   name: 0,
@@ -67,13 +72,13 @@ const POSITIONS: Readonly<Record<string, number>> = {
 
 function readArguments(inside: string): TemplateArguments | null {
   const texts: (string | undefined)[] = [];
-  let path = false;
+  let path: readonly string[] = [];
   const pattern = new RegExp(`${ARGUMENT}(?:,|$)`, "y");
   for (let position = 0; pattern.lastIndex < inside.length; position++) {
     const found = pattern.exec(inside);
     if (found === null) return null;
     const [, keyword, single, double, list] = found;
-    if (list !== undefined) path ||= list.replace(/[[\]\s]/g, "") !== "";
+    if (list !== undefined) path = [...path, ...textsIn(list)];
     else if (keyword === "entity_path" || keyword === "date_part_name") return null;
     else
       texts[keyword === undefined ? position : (ownValue(POSITIONS, keyword) ?? position)] = single ?? double;

@@ -49,8 +49,8 @@ export interface SemanticModel {
   /** Name of the entity that local dimensions are called by; empty without one. */
   readonly primaryEntity: string;
   readonly defaultTime: string;
-  /** Whether its rows are valid for a time: a slowly changing dimension. */
-  readonly isHistory: boolean;
+  /** Expressions of the times from which on and until which a row holds, of a slowly changing dimension. */
+  readonly valid: { readonly from: string; readonly until: string } | null;
   readonly isPrivate: boolean;
   readonly routewright: JsonObject;
   /** As the manifest has it. */

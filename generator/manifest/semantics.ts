@@ -57,14 +57,21 @@ function modelOfJson(json: JsonObject, nodes: JsonObject, adapter: string): Sema
     ),
     primaryEntity: textOr(json["primary_entity"], primary ?? ""),
     defaultTime: textOr(objectOr(json["defaults"])["agg_time_dimension"], ""),
-    isHistory: dimensions.some((each) => isObjectWith(objectOr(each["type_params"])["validity_params"])),
+    valid: validityOf(dimensions),
     isPrivate: isPrivate(json),
     routewright: routewrightOf(json),
     json,
   };
 }
 
-const isObjectWith = (value: unknown): boolean => typeof value === "object" && value !== null;
+function validityOf(dimensions: readonly JsonObject[]): SemanticModel["valid"] {
+  const exprWith = (key: "is_start" | "is_end"): string | undefined =>
+    dimensions
+      .filter((each) => objectOr(objectOr(each["type_params"])["validity_params"])[key] === true)
+      .map((each) => dimensionOf(each).expr)[0];
+  const [from, until] = [exprWith("is_start"), exprWith("is_end")];
+  return from === undefined || until === undefined ? null : { from, until };
+}
 
 function entityOf(json: JsonObject): SemanticEntity {
   const name = textOr(json["name"], "");

@@ -28,10 +28,11 @@ export async function verifyAggregateRows(
     if (entry.aggregate === undefined || !isToCheck(entry)) continue;
     const aggregate = await withOwnNames(entry.aggregate, warehouse);
     for (const fact of aggregate.facts)
-      for (const { to, on } of fact.joins)
-        differences.push(
-          ...(await verifyJoin({ entry, aggregate, to, keys: on.map(([, key]) => key) }, ask, names)),
-        );
+      for (const { to, on, valid } of fact.joins) {
+        // Of rows that hold for a time one of each start.
+        const keys = [...on.map(([, key]) => key), ...(valid === undefined ? [] : [valid.from])];
+        differences.push(...(await verifyJoin({ entry, aggregate, to, keys }, ask, names)));
+      }
     for (const spine of aggregate.spines)
       differences.push(...(await verifySpine({ entry, aggregate, spine }, ask, names)));
   }

@@ -52,7 +52,7 @@ export function isTimeOf({ time }: Leaf, name: string): boolean {
 }
 
 /** The finest grain of a leaf's time. */
-export function timeGrainOf(build: GroupsBuild, { time }: Leaf): Grain {
+export function timeGrainOf(build: GroupsBuild, { time }: { readonly time?: string | undefined }): Grain {
   return (time === undefined ? undefined : dimensionOf(build, time, time).grain) ?? "day";
 }
 

@@ -51,7 +51,7 @@ export interface JoinRows {
 
 export interface JoinedRows {
   readonly rows: PlanStep;
-  /** Whether a row of the first step goes with one of these. */
+  /** Whether a row of the first step, and of the others before, goes with one of these. */
   readonly on: (row: ReadColumns, other: ReadColumns) => Part;
   /** A row that goes with none is removed, or has null in its place; `any`: what it has is not read. */
   readonly unmatched: "removed" | "null" | "any";

@@ -121,16 +121,16 @@ class PlanRenderer {
 
   #joined({ rows, others }: JoinRows): OpenSelect {
     const row = this.#open(rows);
-    const own = this.#columnsOf(ROW, row.columns.keys());
-    const columns = new Map(own);
+    const columns = new Map(this.#columnsOf(ROW, row.columns.keys()));
     const tables = others.map(({ rows: other, on, unmatched }, i) => {
       const open = this.#open(other);
       const select = unmatched === "null" ? this.#changed(open, Infinity, this.#withNulls) : open;
       const table = this.#dialect.identifier(`j${String(i)}`);
       const found = this.#columnsOf(table, select.columns.keys());
+      const condition = on(readColumns(new Map(columns)), readColumns(found));
       for (const [name, column] of found) if (!columns.has(name)) columns.set(name, column);
       const kind = unmatched === "removed" ? EMPTY : sql`LEFT `;
-      return sql<Selection>`${kind}JOIN (${this.#written(select)}) AS ${table} ON ${on(readColumns(own), readColumns(found))}`;
+      return sql<Selection>`${kind}JOIN (${this.#written(select)}) AS ${table} ON ${condition}`;
     });
     return selectOf(columns, sql`(${this.#written(row)}) AS ${ROW} ${join(tables, " ")}`);
   }

@@ -1,4 +1,4 @@
-import { type AggregateJoin, type Grain } from "../core/model/aggregate.js";
+import type { Grain } from "../core/model/aggregate.js";
 import {
   type ColumnCondition,
   columnConditions,
@@ -6,11 +6,10 @@ import {
   type Condition,
   mapConditions,
 } from "../core/model/query.js";
-import { join } from "../core/warehouse/sql.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import { dimensionOf, type GroupsBuild, named } from "./groups-build.js";
-import { compute, type JoinedRows, kept, type Named, type ColumnExpression, type PlanStep } from "./plan.js";
-import { readRelation } from "./read-relation.js";
+import { joinedRows, joinsOf, keyName, type PlacedDimension, type Wanted } from "./joined-rows.js";
+import { compute, kept, type ColumnExpression, type PlanStep } from "./plan.js";
 
 /** Rows of a fact, joined: a column per dimension and per value. */
 export interface RowSet {
@@ -29,21 +28,6 @@ export interface RowColumn {
   readonly column: ResultColumn;
 }
 
-interface Wanted {
-  readonly fact: string;
-  readonly time?: string | undefined;
-  /** Names of dimensions. */
-  readonly dimensions: readonly string[];
-  readonly values: readonly string[];
-}
-
-/** Where the rows of a fact have a dimension. */
-interface PlacedDimension {
-  readonly column: ResultColumn;
-  readonly value: string;
-  readonly join?: AggregateJoin | undefined;
-}
-
 /** The rows of a fact with what is wanted of them. */
 export function rowSet(build: GroupsBuild, wanted: Wanted): RowSet {
   const { fact, time, values } = wanted;
@@ -55,7 +39,7 @@ export function rowSet(build: GroupsBuild, wanted: Wanted): RowSet {
   const periods =
     grouping.aggregate.of === "metrics" ? columns.flatMap((column) => periodOf(build, column, time)) : [];
   const joined = joinedRows(build, wanted, placed, prefix);
-  const shown = [...dimensions, ...values.map((name) => prefix + name)];
+  const shown = [...dimensions, ...values.map((name) => keyName(prefix, undefined, name))];
   const rows =
     periods.length === 0 ? joined : compute(joined, ...kept(shown), ...periods.map(({ of }) => of));
   return {
@@ -66,62 +50,20 @@ export function rowSet(build: GroupsBuild, wanted: Wanted): RowSet {
       column: named(columns, name),
       grain: dimensionOf(build, name, time).grain,
     }),
-    value: (name) => ({ name: prefix + name, column: named(types.get(fact) ?? [], name) }),
+    value: (name) => ({
+      name: keyName(prefix, undefined, name),
+      column: named(types.get(fact) ?? [], name),
+    }),
   };
 }
 
 function placeOf(build: GroupsBuild, { fact, time }: Wanted, name: string): PlacedDimension {
   const place = dimensionOf(build, name, time).places.find((each) => each.fact === fact);
   if (place === undefined) throw new Error(`${fact} has no dimension ${name}.`);
-  const { value } = place;
-  const of = place.join === undefined ? undefined : joinsOf(build, fact)[place.join];
+  const { value, join: position } = place;
+  const of = position === undefined ? undefined : joinsOf(build, fact)[position];
   const column = { ...named(build.types.get(of?.to ?? fact) ?? [], value), name };
-  return { value, join: of, column: of === undefined ? column : build.dialect.joined(column) };
-}
-
-function joinsOf({ grouping }: GroupsBuild, fact: string): readonly AggregateJoin[] {
-  const found = grouping.aggregate.facts.find(({ relation }) => relation === fact);
-  if (found === undefined) throw new Error(`An aggregate has no fact ${fact}.`);
-  return found.joins;
-}
-
-function joinedRows(
-  build: GroupsBuild,
-  { fact, values }: Wanted,
-  placed: readonly PlacedDimension[],
-  prefix: string,
-): PlanStep {
-  const { dialect, types } = build;
-  const joins = [...new Set(placed.flatMap((place) => place.join ?? []))];
-  const read = (relation: string, of: AggregateJoin | undefined, keys: readonly string[]): PlanStep =>
-    readRelation(build, relation, [
-      ...placed.flatMap((place): Named<string> =>
-        place.join === of ? [[place.column.name, place.value]] : [],
-      ),
-      ...[...new Set(keys)].map((key) => [prefix + key, key] as const),
-    ]);
-  const keys = joins.flatMap(({ on }) => on.map(([key]) => key));
-  const rows = read(fact, undefined, [...values, ...keys]);
-  const typeOf = (relation: string, name: string): ResultColumn => named(types.get(relation) ?? [], name);
-  const others = joins.map((of): JoinedRows => ({
-    rows: read(
-      of.to,
-      of,
-      of.on.map(([, toKey]) => toKey),
-    ),
-    unmatched: "null",
-    on: (row, other) =>
-      join(
-        of.on.map(([key, toKey]) =>
-          dialect.equals(row.value(prefix + key), other.value(prefix + toKey), [
-            typeOf(fact, key),
-            typeOf(of.to, toKey),
-          ]),
-        ),
-        " AND ",
-      ),
-  }));
-  return others.length === 0 ? rows : { kind: "join", rows, others };
+  return { value, join: position, column: of === undefined ? column : build.dialect.joined(column) };
 }
 
 /** Name of the period of a time, with which operators compare: they see what a group shows. */

@@ -1,6 +1,7 @@
 import {
   type Aggregate,
   type AskedGrouping,
+  joinsTo,
   type Leaf,
   leavesOf,
   METRIC_TIME,
@@ -46,16 +47,20 @@ type Use = (relation: string, value: string) => void;
 function useLeaf({ facts, dimensions }: Aggregate, leaf: Leaf, names: ReadonlySet<string>, use: Use): void {
   const { fact, time, value, nonAdditive } = leaf;
   const joins = facts.find(({ relation }) => relation === fact)?.joins ?? [];
+  const nameOf = (position: number | undefined): string => joins[position ?? -1]?.to ?? fact;
   const own = new Set([time, nonAdditive?.dimension, ...(nonAdditive?.groupings ?? [])]);
   for (const { name, places } of dimensions) {
     const place = places.find((each) => each.fact === fact);
     const isUsed = names.has(name) || own.has(name) || (name === time && names.has(METRIC_TIME));
     if (place === undefined || !isUsed) continue;
-    const join = place.join === undefined ? undefined : joins[place.join];
-    use(join?.to ?? fact, place.value);
-    for (const [key, toKey] of join?.on ?? []) {
-      use(fact, key);
-      use(join?.to ?? fact, toKey);
+    use(nameOf(place.join), place.value);
+    for (const position of place.join === undefined ? [] : joinsTo(joins, place.join)) {
+      const { from, on = [], valid } = joins[position] ?? {};
+      for (const [key, toKey] of on) {
+        use(nameOf(from), key);
+        use(nameOf(position), toKey);
+      }
+      for (const bound of valid === undefined ? [] : [valid.from, valid.until]) use(nameOf(position), bound);
     }
   }
   if (value !== undefined) use(fact, value);

@@ -9,7 +9,7 @@ import type {
 } from "@routewright/runtime/model";
 import { columnNamed, isGrain, projectSqlProblem } from "@routewright/runtime/model";
 import type { SemanticModel } from "../../manifest/semantic-layer.js";
-import type { ReachableDimension, SemanticIndex } from "./semantic-index.js";
+import type { ReachableDimension, SemanticIndex, SemanticJoin } from "./semantic-index.js";
 
 /** Words that look like a column and are a value of their own. */
 const WORDS_OF_SQL: ReadonlySet<string> = new Set([
@@ -89,23 +89,29 @@ export class AggregateParts {
   dimension(fact: SemanticModel, name: string): ReachableDimension {
     const found = this.#index.reachable(fact).get(name);
     if (found === undefined)
-      throw new NotCompiled(`${fact.name} has no dimension ${name} of its own or one join away.`);
+      throw new NotCompiled(`${fact.name} has no dimension ${name} of its own or at most two joins away.`);
     const known = this.#dimensions.get(name) ?? { dimension: found, places: [] };
     this.#dimensions.set(name, known);
     if (!known.places.some((place) => place.fact === fact.name)) {
       const value = this.value(found.model, found.expr);
-      const join = found.join === null ? undefined : this.#join(fact, found);
+      const join = found.join === null ? undefined : this.#join(fact, found.join);
       known.places.push({ fact: this.fact(fact), value, ...(join !== undefined && { join }) });
     }
     return found;
   }
 
-  #join(fact: SemanticModel, { join }: ReachableDimension): number {
+  /** The position of a join, after the one that it goes on from. */
+  #join(fact: SemanticModel, { to, from, on, valid }: SemanticJoin): number {
     const joins = this.#facts.get(this.fact(fact)) ?? [];
-    const on = (join?.on ?? []).map(
-      ([own, other]) => [this.value(fact, own), this.value(join?.to ?? fact, other)] as const,
-    );
-    const made: AggregateJoin = { to: join?.to.name ?? "", on };
+    const before = from === null ? undefined : this.#join(fact, from);
+    const made: AggregateJoin = {
+      to: to.name,
+      ...(before !== undefined && { from: before }),
+      on: on.map(([own, other]) => [this.value(from?.to ?? fact, own), this.value(to, other)] as const),
+      ...(valid !== null && {
+        valid: { from: this.value(to, valid.from), until: this.value(to, valid.until) },
+      }),
+    };
     const position = joins.findIndex((each) => JSON.stringify(each) === JSON.stringify(made));
     return position >= 0 ? position : joins.push(made) - 1;
   }

@@ -54,6 +54,11 @@ const measure = openRecord(
   },
 );
 
+const join = openRecord(
+  { to: text, on: listOf(pair) },
+  { from: number, valid: openRecord({ from: text, until: text }) },
+);
+
 /** The aggregate of an endpoint in `catalogue.json`. */
 export const AGGREGATE_SCHEMA = openRecord(
   {
@@ -64,7 +69,7 @@ export const AGGREGATE_SCHEMA = openRecord(
         { rows: ownRows },
       ),
     ),
-    facts: listOf(openRecord({ relation: text, joins: listOf(openRecord({ to: text, on: listOf(pair) })) })),
+    facts: listOf(openRecord({ relation: text, joins: listOf(join) })),
     dimensions: listOf(
       openRecord(
         { name: text, places: listOf(openRecord({ fact: text, value: text }, { join: number })) },

@@ -1,10 +1,12 @@
 import {
   type Aggregate,
+  type AggregateJoin,
   type AggregateMeasure,
   type AggregateRelation,
   type FixedFilter,
   type Formula,
   type FormulaInput,
+  joinsTo,
   type Leaf,
   type MetricTree,
   needsSpine,
@@ -78,9 +80,20 @@ export class FormulaTexts {
     const joins = facts.find(({ relation }) => relation === fact)?.joins ?? [];
     const time = grain === undefined ? "" : ` (${grain})`;
     if (place.join === undefined) return this.#value(fact, place.value) + time;
-    const { to, on } = joins[place.join] ?? { to: "?", on: [] };
-    const keys = on.map(([key, toKey]) => `${this.#value(fact, key)} = ${this.#value(to, toKey)}`);
-    return `${this.#value(to, place.value)} of ${this.#label(to)}, joined by ${keys.join(" and ")}${time}`;
+    const to = joins[place.join]?.to ?? "?";
+    const how = joinsTo(joins, place.join).map((position) => this.#join(fact, joins, position));
+    return `${this.#value(to, place.value)} of ${this.#label(to)}, ${how.join(", ")}${time}`;
+  }
+
+  /** `joined by customer_id = id`; behind another join with the name of its relation. */
+  #join(fact: string, joins: readonly AggregateJoin[], position: number): string {
+    const { to = "?", from, on = [], valid } = joins[position] ?? {};
+    const own = joins[from ?? -1]?.to ?? fact;
+    const keys = on.map(([key, toKey]) => `${this.#value(own, key)} = ${this.#value(to, toKey)}`);
+    const before = from === undefined ? "" : `${this.#label(own)} with ${this.#label(to)} `;
+    const bounds = valid === undefined ? [] : [this.#value(to, valid.from), this.#value(to, valid.until)];
+    const holds = bounds.length === 0 ? "" : ` where it holds, from ${bounds.join(" until ")}`;
+    return `${before}joined by ${keys.join(" and ")}${holds}`;
   }
 
   #tree(metric: MetricTree): string {

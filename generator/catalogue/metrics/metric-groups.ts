@@ -11,9 +11,9 @@ import {
 } from "@routewright/runtime/model";
 import { isObject, textOr, textsOf } from "../../manifest/json.js";
 import type { SemanticMetric, SemanticModel } from "../../manifest/semantic-layer.js";
-import type { MetricTrees } from "./metric-tree.js";
+import { type MetricTrees, shiftedLeaves } from "./metric-tree.js";
 import { type AggregateParts, NotCompiled } from "./aggregate-parts.js";
-import { coarsest, type ReachableDimension, type SemanticIndex } from "./semantic-index.js";
+import { coarsest, isHeld, type ReachableDimension, type SemanticIndex } from "./semantic-index.js";
 
 /** What `meta.routewright.group_by` of a metric names: everything, or names with their grains. */
 type GroupBy = "all" | readonly { readonly name: string; readonly grains: readonly Grain[] | null }[];
@@ -33,7 +33,7 @@ export class MetricGroups {
     const models = leaves.map((leaf) => this.#modelOf(leaf));
     const asked = this.#askedOf(metric, models);
     this.#checkTimes(leaves, asked === null || asked === "all" ? [] : asked.map(({ name }) => name));
-    const groups = asked === null ? this.#default(metric, leaves) : this.#declared(metric, leaves, asked);
+    const groups = asked === null ? this.#default(metric, tree) : this.#declared(metric, tree, asked);
     for (const { name } of groups)
       if (name !== METRIC_TIME) for (const model of models) parts.dimension(model, name);
     return groups;
@@ -43,7 +43,7 @@ export class MetricGroups {
   all(metric: SemanticMetric, tree: MetricTree, listed: readonly string[]): readonly AggregateGroup[] {
     const leaves = leavesOf(tree);
     this.#checkTimes(leaves, listed);
-    return this.#possible(metric, leaves, () => true);
+    return this.#possible(metric, tree, () => true);
   }
 
   /** A range of dates bounds every metric: one with a private time is served where that is listed by its name. */
@@ -71,14 +71,14 @@ export class MetricGroups {
     return written === undefined ? null : groupByOf(written);
   }
 
-  #default(metric: SemanticMetric, leaves: readonly Leaf[]): readonly AggregateGroup[] {
-    return this.#possible(metric, leaves, (each) => each.join === null && !each.isEntity && !each.isPrivate);
+  #default(metric: SemanticMetric, tree: MetricTree): readonly AggregateGroup[] {
+    return this.#possible(metric, tree, (each) => each.join === null && !each.isEntity && !each.isPrivate);
   }
 
-  #declared(metric: SemanticMetric, leaves: readonly Leaf[], asked: GroupBy): readonly AggregateGroup[] {
-    if (asked === "all") return this.#possible(metric, leaves, ({ isPrivate }) => !isPrivate);
+  #declared(metric: SemanticMetric, tree: MetricTree, asked: GroupBy): readonly AggregateGroup[] {
+    if (asked === "all") return this.#possible(metric, tree, ({ isPrivate }) => !isPrivate);
     // A private dimension is served where it is listed by its name.
-    const possible = this.#possible(metric, leaves, () => true);
+    const possible = this.#possible(metric, tree, () => true);
     return asked.map(({ name, grains }) => {
       const found = possible.find((group) => group.name === name);
       if (found === undefined)
@@ -90,10 +90,11 @@ export class MetricGroups {
   /** The groups that all facts of a metric share. */
   #possible(
     metric: SemanticMetric,
-    leaves: readonly Leaf[],
+    tree: MetricTree,
     isWanted: (each: ReachableDimension) => boolean,
   ): readonly AggregateGroup[] {
-    const [first, ...others] = leaves.map((leaf) => this.#ofLeaf(leaf, isWanted));
+    const leaves = leavesOf(tree);
+    const [first, ...others] = leaves.map((leaf) => this.#ofLeaf(leaf, tree, isWanted));
     const shared = [...(first ?? [])].flatMap(([name, grain]): AggregateGroup[] => {
       const grains = others.map((each) => each.get(name));
       if (grains.includes(undefined)) return [];
@@ -105,10 +106,16 @@ export class MetricGroups {
   }
 
   /** Name and finest grain of the dimensions of a leaf; null for one that is no time. */
-  #ofLeaf(leaf: Leaf, isWanted: (each: ReachableDimension) => boolean): ReadonlyMap<string, Grain | null> {
+  #ofLeaf(
+    leaf: Leaf,
+    tree: MetricTree,
+    isWanted: (each: ReachableDimension) => boolean,
+  ): ReadonlyMap<string, Grain | null> {
     const all = [...this.#index.reachable(this.#modelOf(leaf)).values()].filter(isWanted);
-    const isServed = ({ name, grain }: ReachableDimension): boolean =>
-      name !== leaf.time || grain === undefined || this.#hasTime(leaf, grain);
+    const hasOwnTime = leaf.time !== undefined && !shiftedLeaves(tree).has(leaf);
+    const isServed = (each: ReachableDimension): boolean =>
+      (hasOwnTime || !isHeld(each)) &&
+      (each.name !== leaf.time || each.grain === undefined || this.#hasTime(leaf, each.grain));
     return new Map(all.filter(isServed).map((each) => [each.name, each.grain ?? null]));
   }
 

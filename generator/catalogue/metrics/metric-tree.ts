@@ -12,6 +12,7 @@ import {
   type MetricTree,
   type Period,
   projectSqlProblem,
+  timedLeaves,
   tokensOf,
   ownValue,
 } from "@routewright/runtime/model";
@@ -25,7 +26,7 @@ import type {
   WrittenPeriod,
 } from "../../manifest/semantic-layer.js";
 import { type AggregateParts, NotCompiled } from "./aggregate-parts.js";
-import type { SemanticIndex } from "./semantic-index.js";
+import { isHeld, type SemanticIndex } from "./semantic-index.js";
 
 /** Longest chain of metrics that are made from metrics. */
 const MAX_DEPTH = 20;
@@ -42,14 +43,14 @@ export class MetricTrees {
 
   of(metric: SemanticMetric): MetricTree {
     const tree = this.#tree(metric, 0);
-    this.#checkFilters(tree, []);
+    this.#checkFilters(tree, [], shiftedLeaves(tree));
     return tree;
   }
 
   /** Filters of a saved query, which hold for all of its metrics. */
   fixed(templates: readonly string[], trees: readonly MetricTree[]): readonly FixedFilter[] {
     const filters = templates.map((template) => this.#filter(template));
-    for (const tree of trees) this.#checkFilters(tree, filters);
+    for (const tree of trees) this.#checkFilters(tree, filters, shiftedLeaves(tree));
     return filters;
   }
 
@@ -237,18 +238,24 @@ export class MetricTrees {
   }
 
   /** Each filter names dimensions of all facts that it holds for. Times without a grain get their own. */
-  #checkFilters(tree: MetricTree, outer: readonly FixedFilter[]): void {
+  #checkFilters(tree: MetricTree, outer: readonly FixedFilter[], shifted: ReadonlySet<Leaf>): void {
     const filters = [...outer, ...tree.filters];
     if (tree.kind !== "leaf") {
-      for (const input of tree.inputs) this.#checkFilters(input.metric, [...filters, ...input.filters]);
+      for (const { metric, filters: own } of tree.inputs)
+        this.#checkFilters(metric, [...filters, ...own], shifted);
       return;
     }
     const model = this.#index.model(tree.fact);
     if (model === undefined) return;
     for (const part of filters.flat()) {
       if (typeof part === "string") continue;
-      if (part.dimension !== METRIC_TIME) this.#parts.dimension(model, part.dimension);
-      else if (tree.time === undefined)
+      if (part.dimension !== METRIC_TIME) {
+        const isOfHeld = isHeld(this.#parts.dimension(model, part.dimension));
+        if (isOfHeld && (tree.time === undefined || shifted.has(tree)))
+          throw new NotCompiled(
+            `A filter names ${part.dimension}, whose rows hold for a time, and the metric has none or counts rows at other times.`,
+          );
+      } else if (tree.time === undefined)
         throw new NotCompiled("A filter names metric_time of a measure without a time.");
     }
   }
@@ -258,6 +265,12 @@ export class MetricTrees {
 function requireMark({ node }: SemanticMetric, what: string): void {
   if (!node.isPrivate)
     throw new NotCompiled(`It shows ${what}, which is marked private, and is not marked itself.`);
+}
+
+/** Leaves whose rows count at other times than their own, at which what is joined to them may not hold. */
+export function shiftedLeaves(tree: MetricTree): ReadonlySet<Leaf> {
+  const accumulated = leavesIn(tree).filter(({ cumulative }) => cumulative !== undefined);
+  return new Set([...timedLeaves(tree), ...accumulated]);
 }
 
 function leavesIn(tree: MetricTree): readonly Leaf[] {

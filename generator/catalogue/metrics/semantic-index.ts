@@ -9,7 +9,7 @@ import { inheritedPrivacyOf } from "../lineage.js";
 import { isPublished } from "../../manifest/publishing.js";
 import { misspeltKeys, unreadSettings } from "./metric-settings.js";
 
-/** What a dimension is of a semantic model: its own, or one join away. */
+/** What a dimension is of a semantic model: its own, or of one that is joined. */
 export interface ReachableDimension {
   readonly name: string;
   /** Finest grain of a time. */
@@ -26,9 +26,14 @@ export interface ReachableDimension {
 
 /** A many-to-one join by an entity: pairs of expressions that are equal. */
 export interface SemanticJoin {
-  readonly entity: string;
+  /** The entities that lead to it. */
+  readonly path: readonly string[];
   readonly to: SemanticModel;
+  /** The join whose rows it goes on from; null: those of the semantic model itself. */
+  readonly from: SemanticJoin | null;
   readonly on: readonly (readonly [own: string, other: string])[];
+  /** Rows hold for a time only. */
+  readonly valid: SemanticModel["valid"];
 }
 
 /** The semantic layer with its look-ups. */
@@ -169,25 +174,40 @@ export class SemanticIndex {
     const prefix = model.primaryEntity === "" ? "" : `${model.primaryEntity}__`;
     const dimensions = prefix === "" ? [] : this.#dimensionsOf(model, prefix, null);
     const entities = model.entities.map(({ name, expr }) => this.#entity(model, name, expr, null));
-    return [...dimensions, ...entities];
+    const prefixed = prefix === "" ? [] : entities.filter(({ name }) => name !== model.primaryEntity);
+    return [...dimensions, ...entities, ...prefixed.map((each) => ({ ...each, name: prefix + each.name }))];
   }
 
-  /** Those of other models that one entity leads to, if the other side declares it unique. */
+  /** Those of other models that one entity leads to, or two in turn, if the other side declares it unique. */
   #joined(model: SemanticModel): readonly ReachableDimension[] {
+    const near = this.#joinsFrom(model, null);
+    const far = near.flatMap((join) =>
+      this.#joinsFrom(join.to, join).filter(({ to }) => to.name !== model.name),
+    );
+    return [...near, ...far].flatMap((join) => this.#through(join));
+  }
+
+  #joinsFrom(model: SemanticModel, from: SemanticJoin | null): readonly SemanticJoin[] {
     return model.entities.flatMap(({ name: entity, expr }) =>
-      [...this.#models.values()].flatMap((to) => {
-        const other = to.entities.find(
-          ({ name, type }) => name === entity && (type === "primary" || type === "unique"),
-        );
-        if (other === undefined || to === model || to.isHistory) return [];
-        const join: SemanticJoin = { entity, to, on: [[expr, other.expr], ...partitions(model, to)] };
-        const others = to.entities.filter(({ name }) => name !== entity);
-        return [
-          ...this.#dimensionsOf(to, `${entity}__`, join),
-          ...others.map((each) => this.#entity(to, `${entity}__${each.name}`, each.expr, join)),
-        ];
+      [...this.#models.values()].flatMap((to): readonly SemanticJoin[] => {
+        const other = to.entities.find(({ name, type }) => name === entity && isUnique(type, to));
+        // Rows that hold for a time each are not joined to such rows again.
+        const isHeld = model.valid !== null && to.valid !== null;
+        if (other === undefined || to === model || isHeld || from?.path.includes(entity) === true) return [];
+        const on = [[expr, other.expr] as const, ...partitions(model, to)];
+        return [{ path: [...(from?.path ?? []), entity], to, from, on, valid: to.valid }];
       }),
     );
+  }
+
+  #through(join: SemanticJoin): readonly ReachableDimension[] {
+    const { path, to } = join;
+    const prefix = `${path.join("__")}__`;
+    const entities = to.entities.filter(({ name }) => !path.includes(name));
+    return [
+      ...this.#dimensionsOf(to, prefix, join).filter(({ name }) => !path.includes(name.slice(prefix.length))),
+      ...entities.map((each) => this.#entity(to, prefix + each.name, each.expr, join)),
+    ];
   }
 
   #dimensionsOf(
@@ -229,6 +249,11 @@ export class SemanticIndex {
   }
 }
 
+/** Whether a dimension is of rows that hold for a time. */
+export function isHeld({ join }: Pick<ReachableDimension, "join">): boolean {
+  return join !== null && (join.valid !== null || isHeld({ join: join.from }));
+}
+
 /** Whether an expression names one of these, which are in lower case. */
 export function namesPrivate(expr: string, names: ReadonlySet<string>): boolean {
   if (names.size === 0) return false;
@@ -250,6 +275,10 @@ function shownBy(expr: string): readonly string[] {
 }
 
 const isWord = (name: string): boolean => namesIn(name)[0] === name;
+
+/** A natural key is one only among the rows that hold at a time. */
+const isUnique = (type: string, { valid }: SemanticModel): boolean =>
+  type === "primary" || type === "unique" || (type === "natural" && valid !== null);
 
 /** Both sides may be split by day: a row then meets the row of its own day. */
 function partitions(model: SemanticModel, to: SemanticModel): readonly (readonly [string, string])[] {

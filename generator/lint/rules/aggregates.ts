@@ -82,12 +82,13 @@ function modelNamed(
 }
 
 function isProven(
-  { to, on }: AggregateJoin,
+  { to, on, valid }: AggregateJoin,
   aggregate: Aggregate | undefined,
   model: Model | undefined,
 ): boolean {
   const relation = aggregate?.relations.find(({ name }) => name === to);
-  const columns = on.map(([, key]) => columnOf(relation, key));
+  const keys = [...on.map(([, key]) => key), ...(valid === undefined ? [] : [valid.from])];
+  const columns = keys.map((key) => columnOf(relation, key));
   return (
     model !== undefined &&
     isKey(

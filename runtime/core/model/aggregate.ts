@@ -46,10 +46,16 @@ export interface AggregateRelation {
   readonly rows?: OwnRows;
 }
 
-/** A left join of many rows to one. `to`: a relation; `on`: values of the two sides that are equal. */
+/**
+ * A left join of many rows to one. `to`: a relation; `on`: values of the two sides that are equal; `from`: the join (its
+ * position) whose rows have the keys, else the fact. `valid`: of rows that hold from a value of theirs on, before another
+ * or for ever: those at the time of the measure.
+ */
 export interface AggregateJoin {
   readonly to: string;
+  readonly from?: number;
   readonly on: readonly (readonly [key: string, toKey: string])[];
+  readonly valid?: { readonly from: string; readonly until: string };
 }
 
 /** A relation whose rows are aggregated, with what they are joined to. */
@@ -216,6 +222,12 @@ export interface AskedGrouping {
   readonly aggregate: Aggregate;
   readonly groups: readonly AskedGroup[];
   readonly measures: readonly AggregateMeasure[];
+}
+
+/** The positions of the joins that lead to one of a fact, itself last. */
+export function joinsTo(joins: readonly AggregateJoin[], position: number): readonly number[] {
+  const from = joins[position]?.from;
+  return from === undefined || from >= position ? [position] : [...joinsTo(joins, from), position];
 }
 
 /** The key of a group in a row: as it is asked. */
