@@ -161,12 +161,9 @@ async function bundleMcpServer(): Promise<void> {
   await bundleAsset({
     stdin: {
       contents: `
-        export { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-        export { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
         export {
-          CallToolRequestSchema, GetPromptRequestSchema, ListPromptsRequestSchema, ListResourcesRequestSchema,
-          ListResourceTemplatesRequestSchema, ListToolsRequestSchema, ReadResourceRequestSchema,
-        } from "@modelcontextprotocol/sdk/types.js";`,
+          createMcpHandler, isLegacyRequest, McpServer, WebStandardStreamableHTTPServerTransport,
+        } from "@modelcontextprotocol/server";`,
       resolveDir: inRoot("."),
     },
     outfile: `${ASSETS}/mcp.js`,

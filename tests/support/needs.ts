@@ -28,7 +28,7 @@ const INSTALL = {
   curl: "apt-get install curl",
   "kubernetes-validate": "pip install kubernetes-validate",
   "check-jsonschema": "pip install check-jsonschema",
-  conformance: "npm install --prefix .data/node node@26 @modelcontextprotocol/conformance@0.1.16",
+  conformance: "npm install --prefix .data/mcp node@26 @modelcontextprotocol/conformance@0.2.0-alpha.12",
   "openapi-ts": "npm install --prefix .data/clients @hey-api/openapi-ts@0.95.0 orval@7.13.2",
   orval: "npm install --prefix .data/clients @hey-api/openapi-ts@0.95.0 orval@7.13.2",
   "@opentelemetry/sdk-node":
@@ -53,7 +53,7 @@ const FOLDERS = [
   "/usr/lib/nginx/modules",
   dirname(CLICKHOUSE_LIBRARY),
   ...[
-    "node/node_modules/.bin",
+    "mcp/node_modules/.bin",
     "clients/node_modules/.bin",
     "tracing/node_modules",
     "stores/node_modules/.bin",

@@ -40,6 +40,8 @@ export interface OAuthResource {
   readonly audience: string | null;
   /** Address of its metadata. */
   readonly metadata: string;
+  /** Scopes that a token for it may have, with spaces between them. */
+  readonly scope: string;
 }
 
 /** A route of the data API. */
@@ -146,7 +148,7 @@ const CHECKS = { caller: authorize, document: authorizeDocument, none: peek } as
 
 const PREFLIGHT = preflightHeaders(
   "GET, HEAD, POST, QUERY, OPTIONS",
-  "X-API-Key, Authorization, Content-Type, If-None-Match, OData-MaxVersion, OData-Version, Prefer, X-Request-Id, Traceparent, Tracestate",
+  "X-API-Key, Authorization, Content-Type, If-None-Match, OData-MaxVersion, OData-Version, Prefer, X-Request-Id, Traceparent, Tracestate, MCP-Protocol-Version, Mcp-Method, Mcp-Name",
 );
 
 const HOOKS: Hooks<Exchange, HttpError> = {
@@ -219,7 +221,7 @@ function challengeOf({ code }: HttpError, oauth: OAuthResource | undefined): str
   if (code !== "invalidToken" && code !== "tokenRequired") return null;
   const parts = [
     ...(code === "invalidToken" ? ['error="invalid_token"'] : []),
-    ...(oauth ? [`resource_metadata="${oauth.metadata}"`] : []),
+    ...(oauth ? [`resource_metadata="${oauth.metadata}"`, `scope="${oauth.scope}"`] : []),
   ];
   return `Bearer ${parts.join(", ")}`;
 }

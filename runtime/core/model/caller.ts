@@ -14,6 +14,8 @@ export interface ApiKey {
   readonly expiresAt: number | null;
   /** The categories and paths that it is limited to; null: all that its tier may call. */
   readonly allowed: readonly string[] | null;
+  /** Of a token whose tier is its highest scope: one with more scopes has a higher tier. */
+  readonly isByScope?: true;
   /** Of its organization's plan; absent: that of the tier. */
   readonly requestsPerMinute?: number;
   /** Counts what its organization uses; absent where nothing does. */

@@ -82,7 +82,8 @@ export class TokenIssuer {
       },
       id,
     );
-    if (typeof owner !== "string") return owner;
+    if (typeof owner !== "string")
+      return payload[claims.tier] === undefined ? { ...owner, isByScope: true } : owner;
     const names = `tier is read from ${claims.tier}, else from the scopes, org from ${claims.org}, user from ${claims.user}`;
     return httpError("invalidToken", { reason: `its ${owner} Of its claims, ${names}.` });
   }

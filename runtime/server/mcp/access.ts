@@ -6,12 +6,17 @@ import type { Gateway } from "../../core/handler/gateway.js";
 import { httpError, type HttpError } from "../../core/model/errors.js";
 import { TIERS } from "../../core/model/tier.js";
 import type { Reply } from "../../core/http/send.js";
+import { requireAccess } from "../../core/request/authorize.js";
+import type { CatalogueEndpoint } from "../../pages/catalogue-body.js";
 
 /** Who may call `/mcp` (runtime/docs/mcp.md). */
 export interface McpSettings extends OriginSettings {
   /** Whether a request without key or token gets public rows where tokens are accepted. */
   readonly mcpAnonymous: boolean;
 }
+
+/** Before the path of an endpoint: its resource. */
+export const ENDPOINT_URI = "routewright://endpoints";
 
 /** Refuses requests of pages that are not allowed to call this server. */
 export function refusalOfOrigin(settings: McpSettings, request: IncomingMessage): HttpError | null {
@@ -50,5 +55,37 @@ export function oauthResource(gateway: Gateway, request: IncomingMessage): OAuth
   return {
     audience: origin === null ? null : `${origin}${prefix}/mcp`,
     metadata: `${requestAddress(gateway, request)}${METADATA_PATH}/mcp`,
+    scope: TIERS.join(" "),
   };
+}
+
+/**
+ * The 403 to a token that asks for a locked endpoint, by which an assistant asks its user for the scope (RFC 6750 §3.1); null
+ * where no other scope would help.
+ */
+export function scopeChallenge(
+  { context: { caller }, oauth }: Exchange,
+  locked: readonly CatalogueEndpoint[],
+  message: unknown,
+): Reply | null {
+  if (oauth === undefined || caller.key?.isByScope !== true) return null;
+  const path = askedPath(message);
+  const endpoint = locked.find((each) => each.path === path);
+  const refused = endpoint && requireAccess(endpoint.path, endpoint.tier, caller);
+  if (refused?.code !== "tierTooLow") return null;
+  const challenge = `Bearer error="insufficient_scope", scope="${endpoint?.tier ?? ""}", resource_metadata="${oauth.metadata}"`;
+  return {
+    status: refused.status,
+    body: JSON.stringify({ detail: refused.detail }),
+    headers: { "WWW-Authenticate": challenge },
+  };
+}
+
+/** The endpoint that a call of a tool, or the reading of a resource, is about. */
+function askedPath(message: unknown): string | null {
+  const { params } = (message ?? {}) as { readonly params?: Readonly<Record<string, unknown>> | null };
+  const path = (params?.["arguments"] as { readonly path?: unknown } | null | undefined)?.path;
+  if (typeof path === "string") return path;
+  const uri = params?.["uri"];
+  return typeof uri === "string" && uri.startsWith(ENDPOINT_URI) ? uri.slice(ENDPOINT_URI.length) : null;
 }

@@ -1,4 +1,4 @@
-import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import type { CallToolResult } from "@modelcontextprotocol/server";
 import { isHttpError } from "../../core/model/errors.js";
 import { withoutPreamble } from "../../core/model/endpoint-title.js";
 import type { ServedEndpoint } from "../../core/model/served-endpoint.js";

@@ -1,10 +1,8 @@
 import { httpError, type HttpError, isHttpError, type Result } from "../../core/model/errors.js";
-import { COMMON_HEADERS, NO_STORE, setHeaders } from "../../core/http/headers.js";
 import type { Handled } from "../../core/http/route.js";
 import type { DataRoute, Exchange } from "../../core/handler/exchange.js";
 import { readBodyText } from "../../core/handler/resolve.js";
 import type { Documents } from "../../pages/documents.js";
-import { callerHeaders } from "../../core/request/authorize.js";
 import { readJson } from "../../core/request/request-fields.js";
 import {
   type McpSettings,
@@ -12,6 +10,7 @@ import {
   oauthResource,
   protectedResource,
   refusalOfOrigin,
+  scopeChallenge,
 } from "./access.js";
 import type { ToolRequest } from "./describe.js";
 
@@ -50,7 +49,7 @@ async function serveMessage(
   exchange: Exchange,
   { settings, documents, endpoints, isPrivate }: McpContext,
 ): Promise<Handled<HttpError>> {
-  const { request, response, context, oauth } = exchange;
+  const { request, context, oauth } = exchange;
   const problem = refusalOfOrigin(settings, request);
   if (problem) return problem;
   if (oauth !== undefined && !settings.mcpAnonymous && context.caller.key === null)
@@ -59,12 +58,15 @@ async function serveMessage(
   if (message === null || isHttpError(message)) return message;
   // MCP has had no batches since 2025-06-18; its TypeScript client sends none.
   if (Array.isArray(message.json) && message.json.length > 1) return httpError("batchTooLong");
-  setHeaders(response, [...callerHeaders(context), ...COMMON_HEADERS, ...NO_STORE]);
   const { callable, locked } = documents.catalogue(context.caller);
+  const challenge = scopeChallenge(exchange, locked, message.json);
+  if (challenge !== null) return challenge;
   // Loaded at the first message: with Ajv it took 8 MB and 70 ms of processor time of each start.
   const { answerMcp } = await import("./mcp.js");
-  await answerMcp({ exchange, documents, endpoints: endpoints(), isPrivate, callable, locked }, message.json);
-  return null;
+  return answerMcp(
+    { exchange, documents, endpoints: endpoints(), isPrivate, callable, locked },
+    message.json,
+  );
 }
 
 /** The JSON message of the body; null when the client has disconnected. */

@@ -1,6 +1,6 @@
-import type { GetPromptResult } from "@modelcontextprotocol/sdk/types.js";
+import type { GetPromptResult } from "@modelcontextprotocol/server";
 import { describedEndpoint, type ToolRequest } from "./describe.js";
-import { INVALID_PARAMS, refusal } from "./resources.js";
+import { refusal } from "./resources.js";
 
 /** What a user may choose instead of writing it. */
 export const PROMPTS = [
@@ -40,18 +40,15 @@ export function promptOf(
 ): GetPromptResult {
   const prompt = PROMPTS.find((each) => each.name === name);
   if (prompt === undefined)
-    throw refusal(
-      INVALID_PARAMS,
-      `Unknown prompt. There are: ${PROMPTS.map((each) => each.name).join(", ")}.`,
-    );
+    throw refusal(`Unknown prompt. There are: ${PROMPTS.map((each) => each.name).join(", ")}.`);
   const [{ name: argument }] = prompt.arguments;
   const value = given[argument]?.trim() ?? "";
-  if (value === "") throw refusal(INVALID_PARAMS, `The prompt needs the argument ${argument}.`);
+  if (value === "") throw refusal(`The prompt needs the argument ${argument}.`);
   const text = (said: string) => ({ role: "user", content: { type: "text", text: said } }) as const;
   const { description } = prompt;
   if (prompt.name === "answer_question") return { description, messages: [text(TEXTS[prompt.name](value))] };
   const endpoint = tool.callable.endpoints.find(({ path }) => path === value);
-  if (endpoint === undefined) throw refusal(INVALID_PARAMS, `Your key can call no endpoint ${value}.`);
+  if (endpoint === undefined) throw refusal(`Your key can call no endpoint ${value}.`);
   const described = JSON.stringify(describedEndpoint(tool, endpoint));
   return { description, messages: [text(TEXTS[prompt.name](value)), text(described)] };
 }

@@ -1,9 +1,9 @@
-import type { ListResourcesResult, ReadResourceResult } from "@modelcontextprotocol/sdk/types.js";
+import type { ListResourcesResult, ReadResourceResult } from "@modelcontextprotocol/server";
 import { categoriesOf } from "../../pages/catalogue-body.js";
+import { ENDPOINT_URI } from "./access.js";
 import { describedEndpoint, type ToolRequest } from "./describe.js";
 
 const CATALOGUE = "routewright://catalogue";
-const ENDPOINT = "routewright://endpoints";
 
 const mimeType = "application/json";
 
@@ -15,7 +15,7 @@ const MAX_LISTED = 500;
 
 export const RESOURCE_TEMPLATES = [
   {
-    uriTemplate: `${ENDPOINT}{+path}`,
+    uriTemplate: `${ENDPOINT_URI}{+path}`,
     name: "endpoint",
     description:
       "One endpoint by its path: columns with types and descriptions, parameters, filters, page sizes.",
@@ -26,10 +26,9 @@ export const RESOURCE_TEMPLATES = [
 /** The catalogue, then the endpoints that the caller may call. */
 export function resourcesOf({ callable: { endpoints } }: ToolRequest, cursor?: string): ListResourcesResult {
   const start = cursor === undefined ? 0 : Number(cursor);
-  if (!Number.isInteger(start) || start < 0)
-    throw refusal(INVALID_PARAMS, "This cursor is of no list of resources.");
+  if (!Number.isInteger(start) || start < 0) throw refusal("This cursor is of no list of resources.");
   const page = endpoints.slice(start, start + PAGE).map(({ path, description }) => ({
-    uri: ENDPOINT + path,
+    uri: ENDPOINT_URI + path,
     name: path,
     ...(description !== "" && { description }),
     mimeType,
@@ -49,8 +48,7 @@ export function resourcesOf({ callable: { endpoints } }: ToolRequest, cursor?: s
 
 export function readResource(tool: ToolRequest, uri: string): ReadResourceResult {
   const found = uri === CATALOGUE ? catalogueOf(tool) : endpointAt(tool, uri);
-  if (found === null)
-    throw refusal(RESOURCE_NOT_FOUND, `There is no resource ${uri} that your key may read.`);
+  if (found === null) throw refusal(`There is no resource ${uri} that your key may read.`, { uri });
   return { contents: [{ uri, mimeType, text: JSON.stringify(found) }] };
 }
 
@@ -67,16 +65,15 @@ function catalogueOf({ callable: { title, endpoints } }: ToolRequest): object {
 }
 
 function endpointAt(tool: ToolRequest, uri: string): object | null {
-  const path = uri.startsWith(ENDPOINT) ? uri.slice(ENDPOINT.length) : "";
+  const path = uri.startsWith(ENDPOINT_URI) ? uri.slice(ENDPOINT_URI.length) : "";
   const endpoint = tool.callable.endpoints.find((each) => each.path === path);
   return endpoint === undefined ? null : describedEndpoint(tool, endpoint);
 }
 
-/** Of JSON-RPC, and of MCP. */
-export const INVALID_PARAMS = -32602;
-const RESOURCE_NOT_FOUND = -32002;
+/** "Invalid params" of JSON-RPC. */
+const INVALID_PARAMS = -32602;
 
-/** The protocol's form of a refusal: its SDK sends the code and the text of what is thrown. */
-export function refusal(code: number, text: string): Error {
-  return Object.assign(new Error(text), { code });
+/** The protocol's form of a refusal: its SDK sends the code, the text and the data of what is thrown. */
+export function refusal(text: string, data?: object): Error {
+  return Object.assign(new Error(text), { code: INVALID_PARAMS, ...(data && { data }) });
 }

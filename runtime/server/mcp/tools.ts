@@ -1,3 +1,4 @@
+import type { Tool } from "@modelcontextprotocol/server";
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { GRAINS } from "../../core/model/aggregate.js";
 import { FILTER_OPERATORS, operatorOf } from "../../core/model/operators.js";
@@ -184,6 +185,9 @@ export const TOOLS = [
     openRecord({ count, dates: described("By column.", mapOf(openRecord({ min: {}, max: {} }))) }),
   ),
 ];
+
+/** As the protocol lists them: its types know a schema as JSON alone. */
+export const LISTED_TOOLS = TOOLS as unknown as Tool[];
 
 /** Arguments of all tools; each tool's schema says which it takes. */
 export interface Arguments {

@@ -70,7 +70,7 @@ describe("a browser's page from anywhere", () => {
       "access-control-allow-origin": "*",
       "access-control-allow-methods": "GET, HEAD, POST, QUERY, OPTIONS",
       "access-control-allow-headers":
-        "X-API-Key, Authorization, Content-Type, If-None-Match, OData-MaxVersion, OData-Version, Prefer, X-Request-Id, Traceparent, Tracestate",
+        "X-API-Key, Authorization, Content-Type, If-None-Match, OData-MaxVersion, OData-Version, Prefer, X-Request-Id, Traceparent, Tracestate, MCP-Protocol-Version, Mcp-Method, Mcp-Name",
       "access-control-max-age": "7200",
     });
     expect(headers["x-ratelimit-limit"]).toBe("100");

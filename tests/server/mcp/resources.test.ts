@@ -115,7 +115,7 @@ it("reads the catalogue and endpoints as resources, those that its key may call"
     "x",
   ])
     await expect(read(client, uri)).rejects.toMatchObject({
-      code: -32002,
+      code: -32602,
       message: expect.stringContaining(`There is no resource routewright://${uri}`) as unknown,
     });
   await expect(client.listResources({ cursor: "x" })).rejects.toMatchObject({ code: -32602 });

@@ -98,9 +98,9 @@ describe("an assistant without a key", () => {
     expect(await read("/v1/shop/sales_tier1")).toMatchObject({
       text: expect.stringContaining('"rows":[{"n":1}]') as string,
     });
-    expect(await read("/v1/shop/sales_tier2")).toMatchObject({
-      text: expect.stringContaining("can call no endpoint") as string,
-    });
+    // A higher scope would open it: the client asks its user again, for the scopes of both.
+    await expect(read("/v1/shop/sales_tier2")).rejects.toThrow();
+    expect(authProvider.visited().searchParams.get("scope")?.split(" ")).toContain("tier2");
 
     // The token is for /mcp: elsewhere it is another resource's.
     const elsewhere = await sendRequest(url, "/v1/shop/sales_tier0", {
@@ -116,7 +116,7 @@ describe("an assistant without a key", () => {
     const reply = await sendRequest(url, "/mcp", { method: "POST", body: BODY, headers: ACCEPT });
     expect(reply.status).toBe(401);
     expect(reply.headers["www-authenticate"]).toBe(
-      `Bearer resource_metadata="${PUBLIC_URL}/.well-known/oauth-protected-resource/mcp"`,
+      `Bearer resource_metadata="${PUBLIC_URL}/.well-known/oauth-protected-resource/mcp", scope="tier0 tier1 tier2 tier3"`,
     );
     for (const path of ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"])
       expect(statusAndBody(await sendRequest(url, path))).toEqual([
@@ -136,7 +136,7 @@ describe("an assistant without a key", () => {
     const reply = await sendRequest(url, "/mcp", { method: "POST", body: BODY, headers });
     expect([reply.status, reply.headers["www-authenticate"]]).toEqual([
       401,
-      `Bearer error="invalid_token", resource_metadata="${PUBLIC_URL}/.well-known/oauth-protected-resource/mcp"`,
+      `Bearer error="invalid_token", resource_metadata="${PUBLIC_URL}/.well-known/oauth-protected-resource/mcp", scope="tier0 tier1 tier2 tier3"`,
     ]);
   });
 
@@ -177,7 +177,7 @@ it("below a path of a proxy the metadata is below it too, and a Host is no audie
   };
   const reply = await sendRequest(below, "/mcp", { method: "POST", body: BODY, headers });
   expect(reply.headers["www-authenticate"]).toBe(
-    'Bearer resource_metadata="https://example.com/data/.well-known/oauth-protected-resource/mcp"',
+    'Bearer resource_metadata="https://example.com/data/.well-known/oauth-protected-resource/mcp", scope="tier0 tier1 tier2 tier3"',
   );
 });
 
