@@ -90,6 +90,31 @@ interface ProviderOperation {
 export type OperationName = keyof typeof OPERATIONS;
 export type ResponseOf<N extends OperationName> = ValueOf<(typeof OPERATIONS)[N]["answer"]>;
 
+type ParameterOf<Path> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParameterOf<Rest>
+  : never;
+type PathOf<N extends OperationName> = Readonly<Record<ParameterOf<(typeof OPERATIONS)[N]["path"]>, string>>;
+
+/** What the path of an operation names; an operation whose path names nothing has none. */
+export interface TargetOf<N extends OperationName> {
+  readonly path?: PathOf<N>;
+  readonly query?: Readonly<Record<string, string>>;
+}
+
+/** Path and query of a call, percent-encoded: a provider's own id is any text. */
+export function targetOf<N extends OperationName>(
+  name: N,
+  path: TargetOf<N>["path"],
+  query: Readonly<Record<string, string>> = {},
+): string {
+  const values = path as Readonly<Record<string, string>> | undefined;
+  const target = OPERATIONS[name].path.replace(/\{(\w+)\}/g, (whole, parameter: string) =>
+    encodeURIComponent(values?.[parameter] ?? whole),
+  );
+  const text = new URLSearchParams(query).toString();
+  return text === "" ? target : `${target}?${text}`;
+}
+
 /** Error code of a provider that has no order of this id. */
 export const UNKNOWN_ORDER = "UNKNOWN_ORDER";
 

@@ -8,7 +8,14 @@ import { capabilitiesProblem, formsProblem } from "./answer-problems.js";
 import type { RampMetrics } from "../core/ramp-metrics.js";
 import { type CallRule, CALLS } from "./calls.js";
 import { type CallPolicy, DEFAULT_CALL_POLICY, policiesOf } from "./call-policy.js";
-import { OPERATIONS, type OperationName, type ResponseOf, UNKNOWN_ORDER } from "./operations.js";
+import {
+  OPERATIONS,
+  type OperationName,
+  type ResponseOf,
+  targetOf,
+  type TargetOf,
+  UNKNOWN_ORDER,
+} from "./operations.js";
 import {
   Callback,
   type Capabilities,
@@ -121,13 +128,13 @@ export class HttpProvider {
   }
 
   async onboarding(id: string): Promise<ProviderReply<Onboarding>> {
-    return checked(await this.#call("onboarding", { target: `/onboardings/${id}` }), formsProblem);
+    return checked(await this.#call("onboarding", { path: { id } }), formsProblem);
   }
 
   /** Submits the form of a requirement. */
   async submit(id: string, code: string, submission: Submission): Promise<ProviderReply<Onboarding>> {
-    const target = `/onboardings/${id}/requirements/${code}`;
-    return checked(await this.#call("submit", { target, body: stringify(submission) }), formsProblem);
+    const body = stringify(submission);
+    return checked(await this.#call("submit", { path: { id, code }, body }), formsProblem);
   }
 
   /**
@@ -139,21 +146,21 @@ export class HttpProvider {
   }
 
   execution(id: string): Promise<ProviderReply<Execution>> {
-    return this.#call("execution", { target: `/executions/${id}` });
+    return this.#call("execution", { path: { id } });
   }
 
   /** Cancels an execution, also one that never arrived: it is refused from then on. */
   cancel(id: string): Promise<ProviderReply<Execution>> {
-    return this.#call("cancel", { target: `/executions/${id}/cancel` });
+    return this.#call("cancel", { path: { id } });
   }
 
   refund(id: string, order: RefundOrder): Promise<ProviderReply<Execution>> {
-    const [target, body] = [`/executions/${id}/refunds`, JSON.stringify(order)];
-    return this.#call("refund", { target, body, idempotencyKey: `refund:${order.id}` });
+    const idempotencyKey = `refund:${order.id}`;
+    return this.#call("refund", { path: { id }, body: JSON.stringify(order), idempotencyKey });
   }
 
   cancelRefund(id: string, refundId: string): Promise<ProviderReply<Execution>> {
-    return this.#call("cancelRefund", { target: `/executions/${id}/refunds/${refundId}/cancel` });
+    return this.#call("cancelRefund", { path: { id, refundId } });
   }
 
   /** @param order the bytes of a `DepositAccountOrder`; repeats send the same */
@@ -163,13 +170,12 @@ export class HttpProvider {
 
   /** @param after the payment after which the list begins; null: with the first */
   depositAccount(id: string, after: string | null): Promise<ProviderReply<DepositAccount>> {
-    const query = after === null ? "" : `?after=${after}`;
-    return this.#call("depositAccount", { target: `/deposit-accounts/${id}${query}` });
+    return this.#call("depositAccount", { path: { id }, query: after === null ? {} : { after } });
   }
 
   /** Closes a deposit account, also one that was never opened: it is refused from then on. */
   closeDepositAccount(id: string): Promise<ProviderReply<DepositAccount>> {
-    return this.#call("closeDepositAccount", { target: `/deposit-accounts/${id}/close` });
+    return this.#call("closeDepositAccount", { path: { id } });
   }
 
   /** The callback; what is wrong with one that is signed; or null when its signature is wrong or too old. */
@@ -182,12 +188,14 @@ export class HttpProvider {
 
   async #call<N extends OperationName>(
     name: N,
-    overrides: Partial<Omit<Call, "timeoutMs">>,
+    { path, query, ...overrides }: TargetOf<N> & Partial<Pick<Call, "body" | "idempotencyKey">>,
   ): Promise<ProviderReply<ResponseOf<N>>> {
     const { attempts, timeoutMs: limit }: CallRule = CALLS[name];
     const timeoutMs = attempts === 1 ? limit : (this.#timeoutMs ?? limit);
-    const common = { target: OPERATIONS[name].path, timeoutMs, body: "", idempotencyKey: "" };
-    const call: Call = { ...common, ...overrides };
+    const call: Call = {
+      ...{ target: targetOf(name, path, query), timeoutMs, body: "", idempotencyKey: "" },
+      ...overrides,
+    };
     const policy = this.#policies[attempts === 1 ? "breaker" : "retries"];
     try {
       const reply = await policy.execute(() => this.#attempt(name, call));

@@ -122,7 +122,7 @@ async function fetchOffer(
   ...[ramp, connection, movement]: Parameters<typeof fetchPrice>
 ): Promise<Quote | null> {
   const { type, src, dest, srcAmount, rail } = movement;
-  const { countryCode = null } = { ...src.details, ...dest.details } as { countryCode?: string };
+  const { countryCode = null } = (type === "ONRAMP" ? src : dest).details as { countryCode?: string };
   const [from, to] = [ramp.currencies.get(src.currencyCode), ramp.currencies.get(dest.currencyCode)];
   const path = { type, src: from, dest: to, srcAmount, destAmount: null, countryCode, rail };
   const offer = await fetchQuote(ramp, connection, path, [rail]);

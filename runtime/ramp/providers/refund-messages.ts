@@ -20,7 +20,13 @@ export const Refund = described(
   "return or refund after SUCCESS",
   openRecord(
     {
-      id: Id("id of the refund, yours or that of the ramp's order"),
+      // A path cannot name `.` and `..`: `…/refunds/../cancel` would cancel the payment.
+      id: textOf({
+        minLength: 1,
+        maxLength: 128,
+        pattern: "[^.]",
+        description: "id of the refund, yours or that of the ramp's order; percent-encoded in paths",
+      }),
       amount: AmountField("what goes back to the source, in its currency"),
       reason: Text("why"),
     },

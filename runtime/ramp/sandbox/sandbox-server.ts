@@ -165,7 +165,7 @@ function firstTimes(): (key: string) => boolean {
 
 function pageUrlOf(request: Request, { capabilities: { code } }: Profile): RequestTarget["pageUrl"] {
   const origin = `${request.get("x-forwarded-proto") === "https" ? "https" : "http"}://${request.get("host") ?? ""}`;
-  return (kind, id) => `${origin}/${code}/pages/${kind}/${id}`;
+  return (kind, id) => `${origin}/${code}/pages/${kind}/${encodeURIComponent(id)}`;
 }
 
 /** The provider's own pages, which need no signature: their address is the secret. */

@@ -88,6 +88,16 @@ describe("a price that the provider holds until a time", () => {
     expect(await told()).toEqual([]);
   });
 
+  it("is asked for with the bank's country, whatever the wallet's details say", async () => {
+    const details = { address: `0x${"12".repeat(20)}`, countryCode: "FR" };
+    const { execute, untilOver, provider } = await late("1.00", {
+      dest: { currencyCode: "USDC_POLYGON", details },
+    });
+    await untilOver();
+    expect((await execute()).status).toBe(202);
+    expect([provider.quotedFor.length, new Set(provider.quotedFor)]).toEqual([2, new Set(["US"])]);
+  });
+
   it("is within maxSlippage too", async () => {
     const { execute, untilOver, read, told } = await late("1.50", { maxSlippage: "1" });
     await untilOver();

@@ -1,6 +1,7 @@
 /** Refunds: what moves each (runtime/ramp/docs/intents.md, Refunds), and what ends those that are open. */
 import { describe, expect, it } from "vitest";
 import { REFUND_MOVES, type RefundStatus } from "../../../runtime/ramp/intents/refund.js";
+import type { Refund } from "../../../runtime/ramp/providers/protocol.js";
 import { refundIntent } from "../../../runtime/ramp/operator/intent-actions.js";
 import { CARD_CAPABILITIES, ownCards } from "../support/card-provider.js";
 import {
@@ -247,6 +248,29 @@ it("several refunds of a payment go one after the other at once, without waiting
     () => listed(payment),
     (all) => all.filter(({ status }) => status === "SUCCEEDED").length === 4,
   );
+});
+
+it.each(["a/b?c=d#e f%2F..", "../../x"])("the provider's own id of a refund is any text: %s", async (own) => {
+  const listRefund = (order: Refund): Refund => ({ ...order, id: own, orderId: order.id, status: "PENDING" });
+  const payment = await paid(world, { listRefund });
+  const id = await refund(payment, "40");
+  await until(payment, id, "PENDING");
+  await eventually(
+    () => listed(payment),
+    ([found]) => found?.["providerRefundId"] === own,
+  );
+  await cancel(payment, id);
+  await until(payment, id, "CANCELLED");
+});
+
+it("but none that a path cannot name: it would cancel the payment", async () => {
+  const payment = await paid(world, { listRefund: (order) => ({ ...order, id: "..", orderId: order.id }) });
+  await refund(payment, "40");
+  const { INVALID_ANSWER } = await eventually(
+    () => attentionOf(payment),
+    (attention) => attention["INVALID_ANSWER"] !== undefined,
+  );
+  expect(INVALID_ANSWER).toContain("/refunds/0/id");
 });
 
 it("a refund that is sent is not cancelled at a provider that cancels none, nor where it refuses", async () => {

@@ -92,6 +92,8 @@ export class CardProvider {
   refusesForms: string | null = null;
   /** The bodies of forms. */
   readonly submitted: string[] = [];
+  /** The countries of the quotes that it was asked for. */
+  readonly quotedFor: (string | null)[] = [];
   /** The movements of the orders that it received. */
   readonly ordered: Movement[] = [];
   /** The state of every execution. */
@@ -129,7 +131,8 @@ export class CardProvider {
     return connectProvider(database, vault, id, this.connection);
   }
 
-  #quote({ rail }: QuoteRequest): ProviderQuote {
+  #quote({ rail, countryCode }: QuoteRequest): ProviderQuote {
+    this.quotedFor.push(countryCode);
     const { holdMs, fees } = this;
     return {
       rail: rail ?? "CARD",
@@ -158,7 +161,7 @@ export class CardProvider {
     if (path.endsWith("/refunds") && !this.refusesRefunds) this.#takeRefund(body as Refund);
     const cancelled = /\/refunds\/([^/]+)\/cancel$/.exec(path)?.[1];
     if (cancelled !== undefined && !this.refusesRefundCancels)
-      this.endRefunds({ status: "CANCELLED" }, ({ id: listed }) => listed === cancelled);
+      this.endRefunds({ status: "CANCELLED" }, ({ id: listed }) => listed === decodeURIComponent(cancelled));
     const { status, execution } = this;
     return { id, reference: "r", status, failureReason: null, instructions: [], ...execution };
   }
