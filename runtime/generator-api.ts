@@ -36,7 +36,7 @@ export {
   readGenerationEnvironment,
   type GenerationEnvironment,
 } from "./core/environment/generation-environment.js";
-export { type Freshness, freshnessText } from "./core/model/freshness.js";
+export { type Freshness, freshnessText, type LastLoadSql } from "./core/model/freshness.js";
 export {
   ABOUT_SCHEMA,
   type ApiAbout,

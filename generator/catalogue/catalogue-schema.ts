@@ -125,6 +125,7 @@ const endpoint: Schema<CatalogueEntry> = record(
       {},
       { within: wholeNumber(1), by: text, warnAfter: wholeNumber(1), errorAfter: wholeNumber(1) },
     ),
+    lastLoad: record({ latest: text }, { filter: text }),
     requireFresh: yes,
     onFailedTest: oneOf(["refuse"]),
     publicAge: record({ maxAge: wholeNumber(0), staleWhileRevalidate: wholeNumber(0) }),

@@ -162,7 +162,9 @@ function entryOf(
   const requiredTier = tier ?? context.defaultTier;
   const { max_age: ownAge = context.publicAge } = settings.routewright;
   // A folder may set it: it counts where every caller gets the same rows.
-  const freshness = freshnessOf(within, by) ?? model.loadBounds;
+  const promised = freshnessOf(within, by);
+  const freshness = promised ?? model.loadBounds;
+  const lastLoad = promised === undefined && freshness !== null ? model.lastLoad : null;
   const publicAge = requiredTier === "tier0" && rows === undefined ? ownAge : null;
   const { aggregate } = settings.routewright;
   const words = synonymsOf(model, settings);
@@ -205,6 +207,7 @@ function entryOf(
     ...(formerPaths.length > 0 && { formerPaths }),
     ...(changes && { changes }),
     ...(freshness && { freshness }),
+    ...(lastLoad && { lastLoad }),
     ...(requireFresh && { requireFresh }),
     ...(onFailedTest && { onFailedTest }),
     ...(publicAge && { publicAge }),

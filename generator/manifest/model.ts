@@ -1,7 +1,7 @@
-import type { Freshness } from "@routewright/runtime/model";
+import type { Freshness, LastLoadSql } from "@routewright/runtime/model";
 import { columnsOf, type ModelColumn } from "./model-columns.js";
 import { type JsonObject, objectOr, textOr, textsOf } from "./json.js";
-import { apiOf, isPrivate, loadBoundsOf, ownerOf, routewrightOf } from "./node-meta.js";
+import { apiOf, isPrivate, lastLoadOf, loadBoundsOf, ownerOf, routewrightOf } from "./node-meta.js";
 import { relationOf } from "./relation-name.js";
 import { columnTestsOf, type ModelContext, provenKeysOf } from "./tests.js";
 
@@ -41,6 +41,8 @@ export interface Model {
   readonly deprecationDate: string | null;
   /** dbt's bounds of the age of its rows: dbt 2 checks models as it does sources. */
   readonly loadBounds: Pick<Freshness, "warnAfter" | "errorAfter"> | null;
+  /** How the database says when its rows were last loaded. */
+  readonly lastLoad: LastLoadSql | null;
   /** dbt's version of the model; null for a model without versions. */
   readonly version: string | null;
   /** `unique_id` of the latest version of the model; null for the latest version itself and for a model without versions. */
@@ -77,6 +79,7 @@ export function modelOf(uniqueId: string, node: JsonObject, context: ModelContex
     alias,
     deprecationDate: timestampOf(node["deprecation_date"]),
     loadBounds: loadBoundsOf(node),
+    lastLoad: lastLoadOf(node),
     version: versionText(node["version"]),
     successor: successorOf(uniqueId, node),
     columns,

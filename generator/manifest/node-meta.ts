@@ -1,4 +1,11 @@
-import { type Freshness, type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
+import {
+  type Freshness,
+  type LastLoadSql,
+  projectSqlProblem,
+  type Tier,
+  TIER_NAMES,
+  TIERS,
+} from "@routewright/runtime/model";
 import { isDeepStrictEqual } from "node:util";
 import { type JsonObject, member, objectOr, textOr, textsOf, withoutNulls } from "./json.js";
 
@@ -166,6 +173,32 @@ export function loadBoundsOf(node: JsonObject): Pick<Freshness, "warnAfter" | "e
   if (warnAfter === null && errorAfter === null) return null;
   return { ...(warnAfter !== null && { warnAfter }), ...(errorAfter !== null && { errorAfter }) };
 }
+
+/** How the database says when a node's rows were last loaded; null where it cannot be asked, or of other relations too. */
+export function lastLoadOf(node: JsonObject): LastLoadSql | null {
+  const config = objectOr(node["config"]);
+  const freshness = objectOr(config["freshness"] ?? node["freshness"]);
+  const textAt = (key: string): string =>
+    textOr(freshness[key], textOr(config[key], textOr(node[key], ""))).trim();
+  const [field, query, filter] = [
+    textAt("loaded_at_field"),
+    textAt("loaded_at_query"),
+    textOr(freshness["filter"], "").trim(),
+  ];
+  if ((query === "" && field === "") || query.length > LONGEST_QUERY) return null;
+  const asked = query === "" ? [`max(${field})`, filter] : QUERY_OF_THIS.exec(query)?.slice(1);
+  const [latest = "", condition = ""] = asked ?? [];
+  if ([query === "" ? field : latest, latest].some((text) => projectSqlProblem([text]) !== null)) return null;
+  if (condition === "") return { latest };
+  return projectSqlProblem([condition]) === null ? { latest, filter: condition } : null;
+}
+
+/** Characters of a query that is looked through. */
+const LONGEST_QUERY = 2000;
+
+/** A query that reads nothing but the model, which may not be called otherwise: `{{ this }}`. */
+const QUERY_OF_THIS =
+  /^select\s+((?:(?!\bfrom\b)[^])+?)(?:\s+as\s+\w+)?\s+from\s+\{\{-?\s*this\s*-?\}\}(?:\s+where\s+((?:(?!\b(?:group|having|order|limit|union)\b)[^])+?))?\s*;?$/i;
 
 const SECONDS: Readonly<Record<string, number | undefined>> = { minute: 60, hour: 3600, day: 86_400 };
 

@@ -115,6 +115,7 @@ function declarationOf(endpoint: Endpoint): Properties {
     ["formerPaths", endpoint.formerPaths?.map((former) => new Properties(Object.entries(former)))],
     ["changes", endpoint.changes],
     ["freshness", endpoint.freshness && new Properties(Object.entries(endpoint.freshness))],
+    ["lastLoad", endpoint.lastLoad && new Properties(Object.entries(endpoint.lastLoad))],
     ["requireFresh", endpoint.requireFresh],
     ["onFailedTest", endpoint.onFailedTest],
     ["publicAge", endpoint.publicAge && new Properties(Object.entries(endpoint.publicAge))],

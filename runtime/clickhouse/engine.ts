@@ -105,6 +105,11 @@ class ClickhouseEngine extends BaseEngine {
     return relationLoads(this.#explaining(), relations);
   }
 
+  override async lastLoad(...of: Parameters<Warehouse["lastLoad"]>) {
+    const { LAST_LOAD_MS, readLastLoad } = await import("./last-load.js");
+    return readLastLoad(this.#explaining(LAST_LOAD_MS), ...of);
+  }
+
   protected async selectAggregate(
     query: EngineQuery,
     columns: ResultColumns,
@@ -181,8 +186,8 @@ class ClickhouseEngine extends BaseEngine {
     );
   }
 
-  #explaining(): ReadRows {
-    const timeoutMs = this.timeLimitOf({ timeoutMs: 0 });
+  #explaining(limitMs = 0): ReadRows {
+    const timeoutMs = this.timeLimitOf({ timeoutMs: limitMs });
     const { isStillNeeded } = LOOK_UP;
     return (statement) =>
       this.#read(statement, {

@@ -196,9 +196,14 @@ class PostgresEngine extends BaseEngine {
     return relationLoads(await this.#oneText(loadComments(relations)), relations);
   }
 
-  #oneText(statement: Statement): Promise<string | null> {
+  override async lastLoad(...of: Parameters<Warehouse["lastLoad"]>) {
+    const { LAST_LOAD_MS, lastLoadIn, selectLastLoad } = await import("./last-load.js");
+    return lastLoadIn(await this.#oneText(selectLastLoad(...of), LAST_LOAD_MS));
+  }
+
+  #oneText(statement: Statement, timeoutMs = 0): Promise<string | null> {
     const queued = { ...LOOK_UP, relation: COLUMNS };
-    const limits: StatementLimits = { timeoutMs: 0, isStillNeeded: LOOK_UP.isStillNeeded };
+    const limits: StatementLimits = { timeoutMs, isStillNeeded: LOOK_UP.isStillNeeded };
     const prepared = preparedStatement(statement.text);
     return new Promise((resolve, reject) => {
       this.#pool.run({ statement, prepared, queued, limits, reader: new OneText(resolve, reject) });

@@ -16,6 +16,7 @@ import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-releas
 import { recentText } from "../core/http/service-metrics.js";
 import { DueTimes } from "./operations/due-times.js";
 import { FailingEndpoints } from "./operations/failing-endpoints.js";
+import { LastLoads } from "./operations/last-loads.js";
 import { Metrics, type ServedRelease } from "./operations/metrics.js";
 import { PerBuild } from "./operations/per-build.js";
 import { earlyErrors } from "../core/handler/early-errors.js";
@@ -201,7 +202,9 @@ function openParts(
       figuresOf: (paths) => new ExampleRows(gateway, active, FIGURE, paths),
     },
   );
-  const copies = new CopyWatcher({ active, warehouse: gateway.warehouse, builds });
+  const { warehouse } = gateway;
+  const copies = new CopyWatcher({ active, warehouse, builds });
+  const lastLoads = new LastLoads({ active, warehouse, builds, log });
   const events = openEvents({
     ...environment,
     ...{ title, active, builds, log },
@@ -211,6 +214,7 @@ function openParts(
   });
   const close = async (): Promise<void> => {
     copies.close();
+    await lastLoads.close();
     await events.close();
     await usage?.close();
     await accounts?.close();

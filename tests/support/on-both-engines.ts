@@ -20,7 +20,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   ...["column-names", "methods", "parameter-examples", "properties", "query-method"].map(handler),
   ...["addresses", "changes-without-build", "cursors", "cursors-while-rebuilt", "formats"].map(response),
   ...["freed-memory", "parts", "paused-readers", "random-changes", "require-fresh"].map(response),
-  ...["data-quality"].map(response),
+  ...["data-quality", "last-load"].map(response),
   ...["revalidation"].map(response),
   ...["served-values", "streaming", "tables"].map(response),
   "tests/metrics/far-joins.test.ts",

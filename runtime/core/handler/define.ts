@@ -14,7 +14,7 @@ import {
   type Relation,
 } from "../model/endpoint.js";
 import type { Aggregate } from "../model/aggregate.js";
-import type { Freshness } from "../model/freshness.js";
+import type { Freshness, LastLoadSql } from "../model/freshness.js";
 import type { ValueKind } from "../model/column-types.js";
 import { ServedEndpoint } from "../model/served-endpoint.js";
 import { handlerOf } from "./handle-request.js";
@@ -68,6 +68,7 @@ export interface Declaration<Query, Row> {
   readonly changes?: "on_build";
   /** How old the rows may be. */
   readonly freshness?: Freshness;
+  readonly lastLoad?: LastLoadSql;
   /** Callers may refuse rows that are older than promised. */
   readonly requireFresh?: true;
   /** No rows are served while a test of the model fails. */

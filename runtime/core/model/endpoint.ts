@@ -1,6 +1,6 @@
 import type { Aggregate } from "./aggregate.js";
 import type { Column, ColumnFilter, OwnRows, Pagination, Relation } from "./endpoint-parts.js";
-import type { Freshness } from "./freshness.js";
+import type { Freshness, LastLoadSql } from "./freshness.js";
 import type { Comparison, ParameterOperator } from "./operators.js";
 import type { Tier } from "./tier.js";
 
@@ -129,6 +129,8 @@ export interface Endpoint {
   readonly changes?: "on_build";
   /** How old the rows may be. No promise when absent. */
   readonly freshness?: Freshness;
+  /** Of a promise since the last load: how the database says when that was. Absent: dbt's files alone say it. */
+  readonly lastLoad?: LastLoadSql;
   /** Callers may refuse rows that are older than promised: `?require_fresh=true`. */
   readonly requireFresh?: true;
   /** No rows are served while a test of the model fails; they are served when absent. */

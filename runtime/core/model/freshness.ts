@@ -10,6 +10,14 @@ export interface Freshness {
   readonly errorAfter?: number;
 }
 
+/** What the database is asked for the last load of a model's rows: expressions of the dbt project over its relation. */
+export interface LastLoadSql {
+  /** An aggregate, such as `max(loaded_at)`. */
+  readonly latest: string;
+  /** Of the rows that are read; absent: all. */
+  readonly filter?: string;
+}
+
 const DAY_MS = 86_400_000;
 
 /** Until when rows of a build keep the promise. Times are in milliseconds since 1970. */

@@ -2,6 +2,7 @@ import { columnNamed } from "../model/column-names.js";
 import { SERVER_DEFAULTS } from "../model/limits.js";
 import type { FilterParameter, Relation } from "../model/endpoint.js";
 import type { HttpError } from "../model/errors.js";
+import type { LastLoadSql } from "../model/freshness.js";
 import type { ValueKind } from "../model/column-types.js";
 import type { DatabaseType } from "../model/database-types.js";
 import {
@@ -31,6 +32,7 @@ import {
   ColumnMissing,
   type DescribedRelation,
   type DescribedSelect,
+  type LastLoad,
   type QueryColumns,
   type QueryContext,
   type ResultColumn,
@@ -151,6 +153,10 @@ export abstract class BaseEngine implements Warehouse {
   /** The columns of a statement. Rejects with `RelationMissing` where a relation of it does not exist. */
   protected describeSelect({ relations }: DescribedSelect): Promise<DescribedRelation> {
     return Promise.reject(new Error(`The engine cannot aggregate ${relations.join(", ")}.`));
+  }
+
+  lastLoad(relation: Relation, load: LastLoadSql): Promise<LastLoad> {
+    return Promise.reject(new Error(`The engine cannot ask ${relation.join(".")} for ${load.latest}.`));
   }
 
   /** Rejects with `Overloaded` when it gets no connection. */

@@ -84,14 +84,14 @@ export interface TestRun {
   readonly earlier?: readonly Pick<TestRun, "status" | "completedAt">[];
 }
 
-/** What dbt last found of the age of a source's or a model's rows. */
+/** What dbt, or the database, last found of the age of a source's or a model's rows. */
 export interface FreshnessCheck {
   /** The node's `unique_id`. */
   readonly node: string;
-  /** When dbt looked, in milliseconds since 1970. */
+  /** When it was asked, in milliseconds since 1970. */
   readonly checkedAt: number;
-  /** The latest load of its rows, in milliseconds since 1970. */
-  readonly loadedAt: number;
+  /** The latest load of its rows, in milliseconds since 1970; null where the database was asked and could not say it. */
+  readonly loadedAt: number | null;
   /** Seconds after a load from which dbt warns; null where it does not. */
   readonly warnAfter: number | null;
   /** Seconds after a load from which dbt calls it an error; null where it does not. */

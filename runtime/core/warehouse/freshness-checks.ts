@@ -31,7 +31,9 @@ export function dueIn(
   const own = isOfLoads
     ? boundsOf(since, warnAfter ?? null, errorAfter ?? null)
     : { due: Math.min(dueOf(freshness, since), LAST_TIME), warnAt: Infinity };
-  const above = checkedNodes.map((node) => dueOfCheck(records.checks.get(node)));
+  const checks = checkedNodes.map((node) => records.checks.get(node));
+  if (checks.some((check) => check?.loadedAt === null)) return null;
+  const above = checks.map(dueOfCheck);
   return {
     due: Math.min(own.due, ...above.map(({ due }) => due)),
     warnAt: Math.min(own.warnAt, ...above.map(({ warnAt }) => warnAt)),
@@ -55,10 +57,9 @@ function loadOf(records: BuildRecords, path: string, nodes: readonly string[]): 
 }
 
 /** A node that dbt has never checked makes nothing late. */
-function dueOfCheck(check: FreshnessCheck | undefined): Due {
-  return check === undefined
-    ? { due: Infinity, warnAt: Infinity }
-    : boundsOf(check.loadedAt, check.warnAfter, check.errorAfter);
+export function dueOfCheck(check: FreshnessCheck | undefined): Due {
+  if (check === undefined || check.loadedAt === null) return { due: Infinity, warnAt: Infinity };
+  return boundsOf(check.loadedAt, check.warnAfter, check.errorAfter);
 }
 
 /** The last one that RFC 3339 can write. dbt takes bounds of a million years, and loads of the year 9999. */

@@ -4,6 +4,7 @@ import type { RequestContext } from "../model/caller.js";
 import { type MissingColumn, missingText } from "../model/column-names.js";
 import type { FilterParameter, Relation } from "../model/endpoint.js";
 import type { HttpError } from "../model/errors.js";
+import type { LastLoadSql } from "../model/freshness.js";
 import type { Condition, KeyValues, ResolvedQuery, TextFormat } from "../model/query.js";
 import type { RelationLoad } from "./data-versions.js";
 import type { Sql } from "./sql.js";
@@ -253,6 +254,13 @@ export interface QueryContext extends Pick<RequestContext, "id" | "caller" | "is
   readonly onStart?: (() => void) | undefined;
 }
 
+/** Clocks of the database, in milliseconds since 1970. */
+export interface LastLoad {
+  readonly now: number;
+  /** When rows were last loaded; null: there is none, or it is no time. */
+  readonly loadedAt: number | null;
+}
+
 /** Queries of a database, for the metrics. */
 export interface WarehouseLoad {
   /** Queries that hold a connection now. */
@@ -290,6 +298,8 @@ export interface Warehouse {
   expireColumns(query: ResolvedQuery): void;
   /** The loads of those of the relations that `routewright ddl` has filled. Rejects when the database fails. */
   loads(relations: readonly Relation[]): Promise<readonly RelationLoad[]>;
+  /** When the rows of a relation were last loaded. Rejects when the database fails, and after 10 s. */
+  lastLoad(relation: Relation, load: LastLoadSql): Promise<LastLoad>;
   readonly load: WarehouseLoad;
   /** Why queries fail although the database responds, as a sentence for `/health`; null while they do not. */
   readonly degraded: string | null;

@@ -1,0 +1,73 @@
+import { expect, it } from "vitest";
+import { BuildRecords } from "../../../runtime/core/warehouse/data-versions.js";
+import { openPostgres } from "../../../runtime/postgres/engine.js";
+import { LastLoads } from "../../../runtime/server/operations/last-loads.js";
+import { atEnd } from "../../support/at-end.js";
+import { databaseUrl, ownSchema, query } from "../../support/database.js";
+
+const NODE = "model.test.orders";
+
+/** Looks at a table each time that the returned function is called; `loaded` is what is known then. */
+async function watched(latest: string, errorAfter: number, pauseMs: number) {
+  const schema = await ownSchema("CREATE TABLE @.orders (loaded timestamptz)");
+  const warehouse = openPostgres({ url: databaseUrl, statementTimeoutMs: 0, warn: () => undefined });
+  const builds = new BuildRecords();
+  const warnings: object[] = [];
+  const spec = {
+    path: "/v1/shop/orders",
+    relation: [schema, "orders"] as const,
+    lastLoad: { latest },
+    freshness: { errorAfter },
+  };
+  const current = {
+    endpoints: new Map([[spec.path, { spec }]]),
+    rowNodes: new Map([[spec.path, [NODE]]]),
+  };
+  const log = { warn: (fields: object) => warnings.push(fields) };
+  const loads = new LastLoads({ active: { current }, builds, warehouse, log, pauseMs });
+  atEnd(() => loads.close().then(() => warehouse.close()));
+  await loads.check();
+  const load = (secondsAgo: number) =>
+    query(`INSERT INTO ${schema}.orders VALUES (now() - interval '${String(secondsAgo)} s')`);
+  const loaded = async (): Promise<number | null> => {
+    await loads.check();
+    const { loadedAt = null } = builds.checks.get(NODE) ?? {};
+    return loadedAt === null ? null : Math.round((Date.now() - loadedAt) / 1000);
+  };
+  return { load, loaded, builds, warnings };
+}
+
+it("asks again when the bound has passed, not before", { timeout: 90_000 }, async () => {
+  const { load, loaded, builds } = await watched("max(loaded)", 100, 0);
+  await load(99);
+  builds.record([{ node: NODE, completedAt: 1 }]);
+  expect(await loaded()).toBe(99);
+  await load(0);
+  expect(await loaded()).toBe(99);
+  await expect.poll(loaded, { timeout: 60_000, interval: 200 }).toBeLessThan(90);
+});
+
+it("waits a minute while rows stay late or unknown, and says once what failed", async () => {
+  const { load, loaded, warnings } = await watched("max(nothing)", 100, 60_000);
+  expect(await loaded()).toBeNull();
+  await load(0);
+  expect(await loaded()).toBeNull();
+  expect(warnings).toHaveLength(1);
+  const late = await watched("max(loaded)", 1, 60_000);
+  await late.load(500);
+  expect(await late.loaded()).toBeNull();
+  late.builds.record([{ node: NODE, completedAt: 1 }]);
+  expect(await late.loaded()).toBe(500);
+  await late.load(0);
+  expect(await late.loaded()).toBe(500);
+});
+
+it.each([
+  ["reads another relation", "max(loaded + (SELECT 1) * interval '1 s')"],
+  ["takes longer than 10 s", "max(loaded + pg_sleep(60)::text::interval)"],
+])("an expression that %s says nothing", { timeout: 30_000 }, async (_, latest) => {
+  const { load, loaded, builds } = await watched(latest, 100, 0);
+  await load(1);
+  builds.record([{ node: NODE, completedAt: 1 }]);
+  expect(await loaded()).toBeNull();
+});
