@@ -86,6 +86,13 @@ async function served(
     ? await fetch(`${url}${path}?${new URLSearchParams({ filter }).toString()}`, { headers })
     : await fetch(`${url}${path}`, { method: "POST", headers, body: JSON.stringify({ filter }) });
   const text = await response.text();
+  // Under load the service refuses some, with how long to wait.
+  if (response.status === 503) {
+    await new Promise((resolve) =>
+      setTimeout(resolve, Number(response.headers.get("Retry-After") ?? 1) * 1000),
+    );
+    return served(path, key, filter, isGet);
+  }
   if (response.status !== 200) return `${String(response.status)} ${text}`;
   return (JSON.parse(text) as readonly { id: number; org: string | null }[]).map(({ id }) => id);
 }
