@@ -10,6 +10,7 @@ import {
   type Group,
   groupOf,
   integerBetween,
+  sequenceOf,
   text,
 } from "./ramp/group.js";
 import {
@@ -42,9 +43,15 @@ export function configure(command: CliCommand): void {
   addAudit(groupOf(command));
   addFinance(groupOf(command));
   addDoctor(groupOf(command));
-  groupOf(command).add("migrate", "update the ramp's database to the newest schema", "", ({ migrated }) =>
-    Promise.resolve({ migrated }),
-  );
+  groupOf(command)
+    .add("migrate", "update the ramp's database to the newest schema", "", ({ migrated }) =>
+      Promise.resolve({ migrated }),
+    )
+    .option(
+      "--events-after <sequence>",
+      "after a restore: events go on above this sequence, or above this time",
+      sequenceOf,
+    );
   addSandbox(command);
   command.helpEnd(
     ["ramp org create --name acme", "ramp project list --json", "ramp doctor", "ramp intents --stuck"],

@@ -95,12 +95,16 @@ export interface AdminSession {
   readonly close: () => Promise<void>;
 }
 
-export async function openAdminSession(options: RampServiceOptions): Promise<AdminSession> {
+/** @param eventsAfter a sequence number that is not below any that was sent before a restore */
+export async function openAdminSession(
+  options: RampServiceOptions,
+  eventsAfter: bigint | null = null,
+): Promise<AdminSession> {
   const { databaseUrl: url, secretsKey, close } = await openStorage(options);
   try {
     const { otherSecretsKeys, assetsFile } = options.environment;
     const vault = new Vault(secretsKey, otherSecretsKeys);
-    const pool = { url, onIdleError: () => undefined, maxConnections: 2, assetsFile };
+    const pool = { url, onIdleError: () => undefined, maxConnections: 2, assetsFile, eventsAfter };
     const { database, migrated } = await openMigrated(pool, vault);
     return { database, vault, migrated, close: () => database.close().then(close) };
   } catch (error) {

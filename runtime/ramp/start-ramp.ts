@@ -17,6 +17,7 @@ import type { CallPolicy } from "./providers/call-policy.js";
 import type { RampContext } from "./api/route.js";
 import { assertMasterKey, Vault } from "./core/vault.js";
 import { type DatabaseOptions, openDatabase, type RampDatabase } from "./database/ramp-database.js";
+import type { RestoreOptions } from "./database/continue-events.js";
 import { migrate } from "./database/migrate.js";
 import { CustomerTokens, ensureSigningKey, SigningKeys } from "./sign-in/customer-token.js";
 import { SubjectTokens } from "./sign-in/subject-token.js";
@@ -66,10 +67,11 @@ export async function startRamp(options: RampOptions): Promise<RunningServer> {
 
 /** Opens a database and brings it to the newest schema. With the master key of another one nothing is written. */
 export async function openMigrated(
-  options: DatabaseOptions & { readonly assetsFile: string | null },
+  options: DatabaseOptions & Pick<RestoreOptions, "eventsAfter"> & { readonly assetsFile: string | null },
   vault: Vault,
 ): Promise<{ readonly database: RampDatabase; readonly migrated: readonly string[] }> {
-  const migrated = await migrate(options.url, (rows) => assertMasterKey(rows, vault), options.assetsFile);
+  const { url, assetsFile, eventsAfter } = options;
+  const migrated = await migrate(url, (rows) => assertMasterKey(rows, vault), assetsFile, { eventsAfter });
   const database = await openDatabase(options);
   try {
     await ensureSigningKey(database, vault);

@@ -162,7 +162,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("ramp/sandbox", "magic-amounts"),
     ...within("ramp/api", "document-limit", "erasure", "forwarded-headers", "integration"),
     ...within("ramp/core", "clock"),
-    ...within("ramp/database", "settings"),
+    ...within("ramp/database", "restored-events", "settings"),
     ...within("ramp/providers", "templates", "wrong-messages"),
     ...within("ramp/webhooks", "feed", "order"),
   ],

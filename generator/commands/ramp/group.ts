@@ -71,11 +71,9 @@ async function runCommand(
   const reading = ramp.readRampEnvironment(process.env);
   if (!reading.ok) return failure(...reading.problems);
   const log = ramp.createLogger("warn");
-  const session = await ramp.openAdminSession({
-    environment: reading.value.environment,
-    dataDir: DATA_DIR,
-    log,
-  });
+  const { environment } = reading.value;
+  const options = { environment, dataDir: DATA_DIR, log };
+  const session = await ramp.openAdminSession(options, (flags["eventsAfter"] as bigint | undefined) ?? null);
   try {
     const context = { ...session, ramp };
     const attempt = async (): Promise<Outcome<Printed>> => {
@@ -180,6 +178,18 @@ export function integerBetween(min: number, max: number): (text: string) => numb
       throw new InvalidArgumentError(`A whole number from ${String(min)} to ${String(max)}.`);
     return number;
   };
+}
+
+/** Years that a sequence number of events can be of, in microseconds since 1970. */
+const [YEAR_2020, YEAR_2200] = [1_577_836_800_000_000n, 7_258_118_400_000_000n];
+
+/** A place in the feed of events: a sequence number, or a time. */
+export function sequenceOf(given: string): bigint {
+  const time = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(given) ? Date.parse(given) : NaN;
+  const sequence = /^\d{16}$/.test(given) ? BigInt(given) : BigInt(Number.isNaN(time) ? 0 : time) * 1_000n;
+  if (sequence < YEAR_2020 || sequence > YEAR_2200)
+    throw new InvalidArgumentError("A sequence of 16 digits, or a time such as 2026-11-29T23:15:00Z.");
+  return sequence;
 }
 
 /**

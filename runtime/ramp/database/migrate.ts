@@ -1,6 +1,7 @@
 import { runner } from "node-pg-migrate";
 import { PostgresClient } from "@routewright/runtime/internal/postgres/connection/postgres-client.js";
 import { writeAssets } from "./assets.js";
+import { continueEvents, type RestoreOptions } from "./continue-events.js";
 import { MIGRATIONS } from "./migration-files.js";
 import { RELIED_ON } from "./ramp-database.js";
 import { ensureRights } from "./rights.js";
@@ -24,6 +25,7 @@ export async function migrate(
   databaseUrl: string,
   check?: (rows: RunStatement) => Promise<void>,
   assetsFile: string | null = null,
+  restored: RestoreOptions = {},
 ): Promise<readonly string[]> {
   const client = new PostgresClient({
     connectionString: databaseUrl,
@@ -53,19 +55,12 @@ export async function migrate(
     });
     await writeAssets(client, assetsFile);
     await ensureRights(client);
-    await client.query(SKIP_NUMBERS);
+    await continueEvents(client, restored);
     return ran.map(({ name }) => name);
   } finally {
     await client.end();
   }
 }
-
-/**
- * Sequence numbers of events are the time (webhooks/events.ts), so those of a restored database are above all that were sent before. After the clock
- * has gone back they count on by microseconds instead: then as many are left out as can have been sent since the backup.
- */
-const SKIP_NUMBERS = `BEGIN; SET LOCAL ramp.operator = 'on';
-  UPDATE ramp.change_times SET changed_at = changed_at + interval '1 minute' WHERE changed_at > now(); COMMIT`;
 
 export const EVM_ADDRESS = "^0x[a-fA-F0-9]{40}$";
 /** Base58 and bech32 addresses of the main network. */

@@ -23,6 +23,7 @@ import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { RampMetrics } from "../../../runtime/ramp/core/ramp-metrics.js";
 import { createOrganization, createProject, findProject } from "../../../runtime/ramp/operator/projects.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
+import { recordEvent } from "../../../runtime/ramp/webhooks/events.js";
 import { atEnd } from "../../support/at-end.js";
 import { made, ownDatabase, SECRETS_KEY } from "../support/world.js";
 import { PERSON, Simulation } from "./simulation.js";
@@ -120,7 +121,7 @@ async function ownStage(): Promise<Stage> {
       capabilities,
     ]);
   });
-  const restore = async (ids: readonly string[], backup: unknown): Promise<void> => {
+  const putBack = async (ids: readonly string[], backup: unknown): Promise<void> => {
     for (const table of TABLES) {
       await restorer.query(`DELETE FROM ramp.${table} r WHERE ${ownRows(table)}`, [ids]);
       const names = columnsOf(table);
@@ -129,6 +130,10 @@ async function ownStage(): Promise<Stage> {
         [JSON.stringify((backup as Record<string, unknown>)[table] ?? [])],
       );
     }
+  };
+  const event = async (intentId: string): Promise<void> => {
+    const given = { type: "webhook.test", intentId, data: {} } as const;
+    await database.inProject(projectId, (tx) => Promise.resolve(recordEvent(tx, given)));
   };
   return {
     projectId,
@@ -186,16 +191,43 @@ async function ownStage(): Promise<Stage> {
       );
       return rows[0]?.count ?? 0;
     },
-    restore,
-    async restoreOnEmptyCluster(ids, backup) {
-      await restore(ids, backup);
+    putBack,
+    async restore(ids, backup, { isEmptyCluster, clockOffMs, says, lastSent }) {
+      await putBack(ids, backup);
       await restorer.query("UPDATE ramp.change_times SET changed_at = $1", [
         (backup as Record<string, unknown>)["changed"],
       ]);
-      await restorer.query(
-        "REVOKE ALL ON SCHEMA ramp FROM routewright_ramp_project; REVOKE ALL ON ALL TABLES IN SCHEMA ramp FROM routewright_ramp_project",
-      );
-      await migrate(url);
+      await restorer.query("UPDATE ramp.database_identity SET identity = 'before'");
+      if (isEmptyCluster)
+        await restorer.query(
+          "REVOKE ALL ON SCHEMA ramp FROM routewright_ramp_project; REVOKE ALL ON ALL TABLES IN SCHEMA ramp FROM routewright_ramp_project",
+        );
+      const stoppedAt = clock.server;
+      const machineTime = (): number => stoppedAt;
+      const migrated = (eventsAfter: bigint | null = null) =>
+        migrate(url, undefined, null, { machineTime, eventsAfter }).then(
+          () => "",
+          (error: unknown) => String(error),
+        );
+      const setClocks = async (time: number): Promise<void> => {
+        clock.database = clock.server = time;
+        await setClock();
+      };
+      await setClocks(stoppedAt + clockOffMs);
+      let refusal = await migrated();
+      if (Math.abs(clockOffMs) > 60_000 && refusal === "") throw new Error("A wrong clock was not refused.");
+      if (refusal !== "" && says === "clock") {
+        await setClocks(stoppedAt);
+        refusal = await migrated();
+      }
+      if (refusal !== "" && !refusal.includes("not clear which time it is")) throw new Error(refusal);
+      const last = says === "time" ? BigInt(stoppedAt) * 1_000n : BigInt(lastSent);
+      const told = refusal === "" ? "" : await migrated(last);
+      if (told !== "") throw new Error(told);
+      // Nothing is due by a clock that is off: events are all that can go wrong.
+      for (const id of ids.slice(0, 1)) await event(id);
+      await setClocks(stoppedAt);
+      return refusal === "" ? "" : `, said ${says}`;
     },
     ramp: {
       currencies: await database.asOperator(readCurrencies),

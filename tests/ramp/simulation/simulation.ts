@@ -28,6 +28,8 @@ import type { Stage } from "./stage.js";
 export { PERSON };
 const HOUR_MS = 3_600_000;
 const POLLING = { ...DEFAULT_POLLING_POLICY, attentionAfter: 3 };
+/** By how much the clock of a restored database can be off. */
+const CLOCKS_OFF_MS = [-30_000, -10 * 60_000, -25 * HOUR_MS, -2 * 365 * 24 * HOUR_MS, 365 * 24 * HOUR_MS];
 const FAULTS: readonly Fault[] = [
   "none",
   "none",
@@ -56,6 +58,7 @@ export class Simulation {
   readonly #random: Random;
   /** Of its own: the money's runs stay those of their seeds. */
   readonly #erasures: Random;
+  readonly #clocks: Random;
   readonly #ramp: IntentContext;
   readonly #prices: PriceActs;
   readonly #deposits: DepositActs;
@@ -72,8 +75,9 @@ export class Simulation {
     readonly sequences: readonly number[];
     readonly isErased: boolean;
   } | null = null;
-  /** Numbers of events that were sent and lost with a restore. */
-  readonly #lost = new Set<number>();
+  /** The highest sequence number that was sent before a restore, and those that its backup has. */
+  #lastSent = 0;
+  #kept: ReadonlySet<number> = new Set();
   /** What was known to be wrong when an operator decided: it needs no attention again. */
   #accepted: ReadonlySet<string> = new Set();
   #anomalies = 0;
@@ -85,6 +89,7 @@ export class Simulation {
     this.#stage = stage;
     this.#random = new Random(seed);
     this.#erasures = new Random(seed + 1_000_000);
+    this.#clocks = new Random(seed + 4_000_000);
     this.#prices = new PriceActs(stage, new Random(seed + 2_000_000));
     this.#deposits = new DepositActs(stage, new Random(seed + 3_000_000));
     this.provider = new SimProvider(this.#random, this.#prices.market, this.#deposits.bank);
@@ -126,7 +131,7 @@ export class Simulation {
     await this.#settle();
     await this.#check();
     // A jump of the clock moves the deadlines of all that there is.
-    await this.#stage.restore(this.#ids, {});
+    await this.#stage.putBack(this.#ids, {});
   }
 
   /** Of its intent, and of the deposit account and its intents. */
@@ -322,21 +327,25 @@ export class Simulation {
       return "backed up";
     }
     const { rows, accepted, sequences: kept, isErased } = this.#backup;
-    for (const sequence of sequences) if (!kept.includes(sequence)) this.#lost.add(sequence);
+    this.#kept = new Set(kept);
+    this.#lastSent = Math.max(this.#lastSent, ...sequences);
     const isEmptyCluster = this.#random.chance(0.5);
     // To restore takes time.
-    if (isEmptyCluster) await this.#advance(1_000);
+    await this.#advance(1_000);
     // An acceptance that is lost leaves an order at a price that nobody knows.
     if (this.#prices.restored()) this.#anomalies++;
-    if (isEmptyCluster) await this.#stage.restoreOnEmptyCluster(this.#ids, rows);
-    else await this.#stage.restore(this.#ids, rows);
+    const clockOffMs = this.#clocks.pick([0, 0, 0, ...CLOCKS_OFF_MS]);
+    const says = this.#clocks.pick(["sequence", "time", "clock"] as const);
+    const setting = { isEmptyCluster, clockOffMs, says, lastSent: this.#lastSent };
+    const said = await this.#stage.restore(this.#ids, rows, setting);
     // An erasure after the backup is lost with the restore.
     if (this.#isErased && !isErased) await this.#stage.customer(this.#customerId);
     this.#isErased = isErased;
     // A decision that is lost with the restore has to be made again.
     this.#accepted = accepted;
     this.#backup = null;
-    return isEmptyCluster ? "restored on an empty cluster" : "restored";
+    const off = `clock off by ${String(clockOffMs)} ms${said}`;
+    return `restored${isEmptyCluster ? " on an empty cluster" : ""}, ${off}`;
   }
 
   /** Nothing fails any more: the intent comes to rest. */
@@ -365,12 +374,13 @@ export class Simulation {
 
   async #check(): Promise<void> {
     const intent = await this.#read();
-    const repeated = (await this.#stage.sequences(this.#id)).filter((sequence) => this.#lost.has(sequence));
+    const sequences = await this.#stage.sequences(this.#id);
+    const repeated = sequences.filter((sequence) => sequence <= this.#lastSent && !this.#kept.has(sequence));
     const lost = intent.transaction === null && this.provider.order !== null;
     if (lost && (await difference(intent, { code: "sim", provider: this.provider })) === null)
       throw new Error("The doctor misses an order that only the provider knows.");
     const problems = [
-      ...(repeated.length > 0 ? [`sent twice: ${repeated.join()}`] : []),
+      ...(repeated.length > 0 ? [`not above what was sent: ${repeated.join()}`] : []),
       ...(lost && isTerminal(intent.status) && !this.provider.hasDenied ? ["ended without its order"] : []),
       ...(intent.status === "EXPIRED" && this.#passedMs < POLLING.intentLifetimeMs ? ["expired early"] : []),
       ...this.#prices.problems(intent, this.provider.order?.price),

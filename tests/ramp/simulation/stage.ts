@@ -18,12 +18,23 @@ export interface Stage {
   notice(): Promise<void>;
   /** The rows of intents and of deposit accounts, to be put back later. */
   backup(ids: readonly string[]): Promise<unknown>;
-  restore(ids: readonly string[], backup: unknown): Promise<void>;
-  /** The same in a cluster without the role's rights, whose last event was that of the backup; then `migrate`. */
-  restoreOnEmptyCluster(ids: readonly string[], backup: unknown): Promise<void>;
+  /** Puts back the rows alone. */
+  putBack(ids: readonly string[], backup: unknown): Promise<void>;
+  /** The documented restore; the first intent then gets an event. */
+  restore(ids: readonly string[], backup: unknown, given: RestoreSetting): Promise<string>;
   /** The sequence numbers of an intent's events. */
   sequences(intentId: string): Promise<readonly number[]>;
   /** How many intents a deposit account has. */
   depositIntents(accountId: string): Promise<number>;
   readonly ramp: Omit<IntentContext, "providers" | "database">;
+}
+
+export interface RestoreSetting {
+  /** Without the role's rights. */
+  readonly isEmptyCluster: boolean;
+  /** By how much the clock of the restored database is off. */
+  readonly clockOffMs: number;
+  /** Of what the operator says where the clocks contradict each other; `clock`: sets the clock right. */
+  readonly says: "sequence" | "time" | "clock";
+  readonly lastSent: number;
 }
