@@ -18,7 +18,7 @@ const schema = await ownTables({
     FROM generate_series(1, ${String(ROWS)}) g;
     CREATE INDEX ON @.points (grp, id); CREATE INDEX ON @.points (day DESC, id);
     CREATE VIEW @.points_view AS SELECT * FROM @.points;
-    CREATE TABLE @.long AS SELECT id, repeat('x', 7000) || id AS label FROM @.points; ANALYZE @.points;`,
+    CREATE TABLE @.long AS SELECT id, id || repeat('x', 7000) AS label FROM @.points; ANALYZE @.points;`,
   clickhouse: [
     `CREATE TABLE @.points (id Int64, grp Nullable(Int32), score Nullable(Float64), amount Nullable(Decimal(38, 10)),
        at Nullable(DateTime64(6, 'Asia/Tokyo')), label Nullable(String), flag Bool, day Date, uid UUID, org String,
@@ -30,7 +30,7 @@ const schema = await ownTables({
        id % 3 = 0, toDate('2026-01-01') + id % 23, reinterpretAsUUID(MD5(toString(id))), 'o' || toString(id % 2),
        if(id % 2 = 0, 'z', 'a'), toFixedString(char(id % 250), 3) FROM numbers(${String(ROWS)})`,
     "CREATE VIEW @.points_view AS SELECT * FROM @.points",
-    "CREATE TABLE @.long ORDER BY id AS SELECT id, concat(repeat('x', 7000), toString(id)) AS label FROM @.points",
+    "CREATE TABLE @.long ORDER BY id AS SELECT id, concat(toString(id), repeat('x', 7000)) AS label FROM @.points",
   ],
 });
 
