@@ -43,6 +43,7 @@ export class SemanticIndex {
   readonly #nodes: ReadonlyMap<string, Model>;
   readonly #reachable = new Map<string, ReadonlyMap<string, ReachableDimension>>();
   readonly #privateColumns = new Map<string, ReadonlySet<string>>();
+  readonly #problems = new Map<string, string | null>();
   readonly manifest: Manifest;
 
   constructor(manifest: Manifest) {
@@ -91,6 +92,14 @@ export class SemanticIndex {
 
   /** Why nothing may be read of a semantic model: whose its rows are is not known. */
   problemOf(model: SemanticModel): string | null {
+    const known = this.#problems.get(model.name);
+    if (known !== undefined) return known;
+    const problem = this.#foundProblem(model);
+    this.#problems.set(model.name, problem);
+    return problem;
+  }
+
+  #foundProblem(model: SemanticModel): string | null {
     const node = this.node(model);
     if (node === undefined)
       return `The manifest has no model ${model.model || "below the semantic model"}, whose rules ${model.name} would have.`;
