@@ -171,8 +171,8 @@ export class EventDeliveries {
     set: string,
     values: readonly unknown[],
   ): Promise<readonly object[]> {
-    return this.#options.tables.query(
-      `UPDATE routewright_events.subscriptions SET position = $3, ${set} WHERE id = $1 AND claimed_until = $2::timestamptz RETURNING id`,
+    return this.#options.tables.ask(
+      `UPDATE routewright_events.subscriptions SET position = $3, ${set} ${WHERE_CLAIMED} RETURNING id`,
       [id, until, position, ...values],
     );
   }
@@ -190,12 +190,17 @@ const CLAIM = `WITH due AS (
   RETURNING subscriptions.id, key_digest AS digest, url, secret, paths, types, position::float8 AS position, attempts,
     claimed_until::text AS until`;
 
+const WHERE_CLAIMED = `WHERE id OPERATOR(pg_catalog.=) $1::pg_catalog.uuid
+  AND claimed_until OPERATOR(pg_catalog.=) $2::pg_catalog.timestamptz`;
+const LATER =
+  "attempt_at = pg_catalog.now() OPERATOR(pg_catalog.+) pg_catalog.make_interval(secs => $4::pg_catalog.float8)";
+
 /** Values of each: from \`$4\` on. */
 /** Behind others that are due: many whose receivers are slow hold none back. */
-const RELEASE = "claimed_until = NULL, attempt_at = now(), unknown_since = NULL";
-const SENT = "attempts = 0, last_result = $4, last_result_at = now(), unknown_since = NULL";
-const FAILED = `attempts = attempts + 1, attempt_at = now() + make_interval(secs => $4), last_result = $5, last_result_at = now(),
+const RELEASE = "claimed_until = NULL, attempt_at = pg_catalog.now(), unknown_since = NULL";
+const SENT = "attempts = 0, last_result = $4, last_result_at = pg_catalog.now(), unknown_since = NULL";
+const FAILED = `attempts = attempts OPERATOR(pg_catalog.+) 1, ${LATER}, last_result = $5, last_result_at = pg_catalog.now(),
   claimed_until = NULL`;
-const POSTPONE = `attempt_at = now() + make_interval(secs => $4), claimed_until = NULL,
-  unknown_since = CASE WHEN $5 THEN unknown_since ELSE coalesce(unknown_since, now()) END`;
+const POSTPONE = `${LATER}, claimed_until = NULL,
+  unknown_since = CASE WHEN $5 THEN unknown_since ELSE coalesce(unknown_since, pg_catalog.now()) END`;
 const FORGET = `DELETE FROM routewright_events.subscriptions WHERE id = $1 AND unknown_since < now() - interval '${FORGOTTEN}'`;

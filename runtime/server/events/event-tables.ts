@@ -84,6 +84,10 @@ export class EventTables implements EventStore {
     return this.#tables.transaction((run) => run<Row>(text, values));
   }
 
+  ask<Row extends object>(text: string, values: readonly unknown[]): Promise<readonly Row[]> {
+    return this.#tables.ask<Row>(text, values);
+  }
+
   transaction<Value>(work: (run: RunInTransaction) => Promise<Value>): Promise<Value> {
     return this.#tables.transaction(work);
   }

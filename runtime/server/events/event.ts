@@ -54,6 +54,8 @@ export interface PublishedEvent {
 export interface RunsStatements {
   /** The rows of a statement. Rejects when the database fails. */
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /** As `query`, of a statement whose names are all qualified: one way to the database and back. */
+  ask<Row extends object>(text: string, values: readonly unknown[]): Promise<readonly Row[]>;
   transaction<Value>(work: (run: RunInTransaction) => Promise<Value>): Promise<Value>;
 }
 
