@@ -1,6 +1,7 @@
 /** What the generator shares with the runtime: the endpoint, the tiers, the errors. Light on purpose: it pulls in no library. */
 export { allows, TIERS, TIER_NAMES, isListed, isTier, type Tier } from "./core/model/tier.js";
 export * from "./core/model/aggregate.js";
+export * from "./core/model/group-options.js";
 export { projectSqlProblem, tokensOf } from "./core/model/project-sql.js";
 export * from "./core/model/endpoint.js";
 export * from "./core/model/column-operators.js";

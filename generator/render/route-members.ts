@@ -1,5 +1,7 @@
 import {
+  type Aggregate,
   type ColumnFilter,
+  COMPARISONS,
   type Endpoint,
   type Filter,
   FILTER_OPERATORS,
@@ -18,6 +20,7 @@ import { jsonKindOf } from "../catalogue/types/json-schema.js";
 import { dataTypeOf, typeInResponse, withAcceptedValues } from "../catalogue/types/read-type.js";
 import { memberName, typeScriptOf } from "../catalogue/types/typescript.js";
 import { visibleJson } from "../manifest/strings.js";
+import { hasPeriods } from "./openapi/group-fields.js";
 import { rowColumns } from "./openapi/rows.js";
 import { docText } from "./code.js";
 
@@ -95,7 +98,8 @@ function expressionMembers({ filter }: Endpoint): TypeMember[] {
 }
 
 /** What chooses groups and measures, the range of `metric_time`, and the filters on groups. */
-function aggregateMembers({ aggregate, pagination }: Endpoint): TypeMember[] {
+function aggregateMembers(endpoint: CatalogueEntry): TypeMember[] {
+  const { aggregate, pagination } = endpoint;
   if (aggregate === undefined) return [];
   const { of, measures, saved, filters } = aggregate;
   const unionOf = (names: readonly string[]): string => `readonly (${names.map(visibleJson).join(" | ")})[]`;
@@ -121,10 +125,33 @@ function aggregateMembers({ aggregate, pagination }: Endpoint): TypeMember[] {
   return [
     ...(saved === undefined ? choice : []),
     ...(hasRange(aggregate) ? range : []),
-    ...(saved === undefined ? filters.map(groupMember) : []),
+    ...(saved === undefined ? [...filters.map(groupMember), ...optionMembers(endpoint, aggregate)] : []),
     ...pages,
     cursor,
     ...sort,
+  ];
+}
+
+/** Filters on results, and what else is asked of groups. */
+function optionMembers(endpoint: CatalogueEntry, aggregate: Aggregate): TypeMember[] {
+  const { measures } = aggregate;
+  const number = operatorsType({ type: "number" });
+  const results = measures.map(({ name }) =>
+    optional(name, number, `Filter: the result \`${name}\` compared with a value.`),
+  );
+  const compare = COMPARISONS.map(visibleJson).join(" | ");
+  return [
+    ...results,
+    ...(measures.some(({ groups }) => groups.length > 0)
+      ? [
+          optional("top", "number", "So many groups: the first by `sort_by`."),
+          optional("other", "boolean", "A row for all groups that `top` leaves out. Default: false."),
+          optional("totals", "boolean", "Rows for totals, with the column `level`. Default: false."),
+        ]
+      : []),
+    ...(hasPeriods(endpoint, aggregate)
+      ? [optional("compare", compare, "The values of an earlier period beside each measure.")]
+      : []),
   ];
 }
 
@@ -133,7 +160,7 @@ function groupMember(filter: ColumnFilter): TypeMember {
   return optional(filter.column, type, `Filter: \`${filter.column}\` compared with a value.`);
 }
 
-function operatorsType({ type }: ColumnFilter): string {
+function operatorsType({ type }: Pick<ColumnFilter, "type">): string {
   const { typescript } = VALUES[type];
   const members = operatorsOf(type).map((name) => {
     const { value, parameter } = operatorOf(FILTER_OPERATORS.get(name) ?? "=");

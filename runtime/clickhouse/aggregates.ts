@@ -53,8 +53,22 @@ export const CLICKHOUSE_AGGREGATES: AggregateDialect = {
   combined,
   infix: (left, sign, right) => sql`(${left} ${SIGNS[sign]} ${right})`,
   equals: (left, right) => sql`${left} = ${right}`,
+  isSame: (left, right) => sql`isNotDistinctFrom(${left}, ${right})`,
+  difference,
   functionName: (name) => FUNCTIONS[name],
 };
+
+/** Of whole numbers in a type that holds each difference: that of two `UInt64` is an `Int64`. */
+function difference(left: Part, right: Part, leaf: Leaf | null, column: ResultColumn | null): Part | null {
+  const { aggregation = "average" } = leaf ?? {};
+  if (!/^(?:sum|min|max)$/.test(aggregation)) return sql`(${left} - ${right})`;
+  const { name } = parseType(column?.type ?? "");
+  if (/^U?Int\d+$/.test(name)) {
+    const wide = /(?:128|256)$/.test(name) ? sql`toInt256` : sql`toInt128`;
+    return sql`(${wide}(${left}) - ${wide}(${right}))`;
+  }
+  return aggregation === "sum" || /^(?:Decimal|B?Float)/.test(name) ? sql`(${left} - ${right})` : null;
+}
 
 const SIGNS: Readonly<Record<NumberSign, Sql>> = {
   "=": sql`=`,

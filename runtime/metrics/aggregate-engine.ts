@@ -19,7 +19,7 @@ import type {
   ResultColumns,
 } from "../core/warehouse/warehouse.js";
 import type { AggregateDialect, PreparedGrouping } from "../core/warehouse/aggregate-dialect.js";
-import { groupedRows } from "./grouped-rows.js";
+import { answeredNames, groupedRows, resultColumns } from "./answer-rows.js";
 import { type GroupsBuild, named } from "./groups-build.js";
 import { valueOf } from "./read-relation.js";
 import { rowConditions } from "./row-filters.js";
@@ -61,12 +61,12 @@ export class AggregateEngine {
       conditions: placed,
     });
     const relations = [...used.keys()].map((name) => named(grouping.aggregate.relations, name).relation);
-    const names = [...grouping.groups.map(({ key }) => key), ...grouping.measures.map(({ name }) => name)];
     return {
       source: {
         key: groupingKey(grouping),
         relations,
-        describe: () => describe({ select: groupedRows(build([])), names, relations }),
+        describe: () =>
+          describe({ select: groupedRows(build([]), []), names: answeredNames(grouping), relations }),
       },
       read: [...types]
         .filter(([, columns]) => columns.length > 0)
@@ -75,8 +75,8 @@ export class AggregateEngine {
           const values = of.values.filter((value) => used.get(name)?.has(value.name));
           return { select: valuesSelect({ ...of, values }, dialect), columns };
         }),
-      select: (placed) => groupedRows(build(placed)),
-      filtered: filteredColumns(build(conditions)),
+      select: (placed, results) => groupedRows(build(placed), results),
+      filtered: (results) => [...filteredColumns(build(conditions)), resultColumns(results)],
     };
   }
 

@@ -21,28 +21,19 @@ import {
   VALUE,
   valueAt,
 } from "./plan.js";
-import { renderPlan } from "./render-plan.js";
 import { Sources } from "./sources.js";
 import { filledValue, type Offset, offsetResult, offsetRows, onSpine } from "./spine-joins.js";
 
-/** The statement of a grouping: a column per group, by its key, and per measure. */
-export function groupedRows(build: GroupsBuild): Part {
-  return renderPlan(planOf(build), build.dialect);
-}
-
-function planOf(build: GroupsBuild): PlanStep {
-  const { groups, measures, aggregate } = build.grouping;
+/** The rows of a grouping: a column per group, by its key, and per measure. */
+export function groupRows(build: GroupsBuild): PlanStep {
+  const { groups, measures } = build.grouping;
   const metrics = measures.map(({ name, metric }) => ({ name, metric, filters: [], measure: name }));
-  const { rows: all, values } = metricValues(build, metrics);
-  const rows = compute(
-    all,
+  const { rows, values } = metricValues(build, metrics);
+  return compute(
+    rows,
     ...groups.map((group) => [group.key, groupName(group)] as const),
     ...values.map((value, i) => [measures[i]?.name ?? "", value] as const),
   );
-  const { saved } = aggregate;
-  if (saved?.limit === undefined) return rows;
-  const order = [...saved.sort, ...groups.map(({ key }) => [key, "ASC"] as const)];
-  return { kind: "limit", rows, order, limit: saved.limit };
 }
 
 interface MetricUse {

@@ -11,6 +11,7 @@ import {
 import type { Condition } from "../core/model/query.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import type { AggregateDialect } from "../core/warehouse/aggregate-dialect.js";
+import type { PlanStep } from "./plan.js";
 
 /** What a statement of groups is made from. */
 export interface GroupsBuild {
@@ -19,6 +20,10 @@ export interface GroupsBuild {
   /** The values of each relation, by its name, with their types in the database. */
   readonly types: ReadonlyMap<string, ResultColumns>;
   readonly dialect: AggregateDialect;
+  /** Rows of the period with which that of the request is compared. */
+  readonly isEarlier?: true;
+  /** Only rows whose groups are among others: the one group is `OTHER`. */
+  readonly among?: { readonly groups: readonly AskedGroup[]; readonly rows: PlanStep };
   /** Conditions on the time of a metric do not hold: its result is asked in other periods, which they restrict. */
   readonly ignoresTime?: true;
 }

@@ -10,6 +10,7 @@ import {
   compute,
   filter,
   groupName,
+  joinRows,
   type PlanStep,
   TIME,
   VALUE,
@@ -33,7 +34,7 @@ export function aggregatedLeaves(
 ): PlanStep {
   const [first] = uses;
   if (first === undefined) throw new Error("No leaf to aggregate.");
-  const { groups } = build.grouping;
+  const groups = build.among?.groups ?? build.grouping.groups;
   const filters = filtersOf(build, first);
   const own = uses.map((use) => ({ ...use, placed: conditionsOfMeasure(build, use.measure) }));
   const conditions = own.flatMap(({ placed }) => placed);
@@ -68,10 +69,19 @@ export function aggregatedLeaves(
       ),
   ]);
   const keys = groups.map((group): [string, ColumnValue] => [groupName(group), groupOf(build, rows, group)]);
-  return aggregate(
-    compute(filteredRows(build, rows, filters), ...keys, ...columns),
-    groups.map(groupName),
-    ...totals,
+  const keyed = compute(filteredRows(build, rows, filters), ...keys, ...columns);
+  return aggregate(rowsAmong(build, keyed), build.grouping.groups.map(groupName), ...totals);
+}
+
+/** The rows whose groups are among those of a build. */
+function rowsAmong({ among, dialect }: GroupsBuild, rows: PlanStep): PlanStep {
+  if (among === undefined) return rows;
+  const names = among.groups.map(groupName);
+  return joinRows(rows, among.rows, (row, other) =>
+    join(
+      names.map((name) => dialect.isSame(row.value(name), other.value(name))),
+      " AND ",
+    ),
   );
 }
 

@@ -6,7 +6,7 @@ import type { Condition, RawFields, Selection } from "../core/model/query.js";
 import type { ServedEndpoint } from "../core/model/served-endpoint.js";
 import { readList, readRequired, readSingle } from "../core/request/request-fields.js";
 import { missingFilter, readConditions, unsupported, withOperators } from "../core/request/resolve-query.js";
-import { isFilter } from "./resolve-grouping.js";
+import { isFilter } from "./group-filters.js";
 import { aggregateOfRows } from "./rows-aggregate.js";
 
 /** Parameters of a request for the points of a chart; the others are filters of the endpoint. */

@@ -7,27 +7,24 @@ import {
   groupKey,
   groupNames,
   GROUP_PAGES,
-  hasRange,
   type AskedGrouping,
   type Leaf,
   leavesOf,
   METRIC_TIME,
   timedLeaves,
 } from "../core/model/aggregate.js";
-import { operatorsOf } from "../core/model/column-operators.js";
-import {
-  type FilterParameter,
-  PAGE_FIELDS,
-  REQUIRE_FRESH,
-  SORT_FIELDS,
-  type SortKey,
-} from "../core/model/endpoint.js";
+import { type FilterParameter, PAGE_FIELDS, REQUIRE_FRESH, SORT_FIELDS } from "../core/model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
-import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "../core/model/operators.js";
-import { columnsOf, type Condition, FILTER, type RawFields, type Selection } from "../core/model/query.js";
-import type { ServedEndpoint, ServedFilter } from "../core/model/served-endpoint.js";
+import { OPTION_FIELDS } from "../core/model/group-options.js";
+import { columnsOf, type Condition, type RawFields, type Selection } from "../core/model/query.js";
+import type { ServedEndpoint } from "../core/model/served-endpoint.js";
 import { readList, readPage, readSingle } from "../core/request/request-fields.js";
 import { missingFilter, readConditions, unknownError } from "../core/request/resolve-query.js";
+import { filterScope, groupParameters, isFilter, measureConditions, RANGE_FIELDS } from "./group-filters.js";
+import { readGroupSort } from "./group-sort.js";
+import { type ReadOptions, readGroupOptions } from "./resolve-group-options.js";
+import { resultFilters, resultParameters, resultProblem, withResults } from "./result-conditions.js";
+import { onOf } from "./row-filters.js";
 
 /** What a request for groups selects: its filters restrict the rows before they are grouped. */
 export function readGroups(
@@ -36,21 +33,13 @@ export function readGroups(
   fields: RawFields,
   source: "query" | "body",
 ): Result<Selection> {
-  const parameters = groupParameters(endpoint, aggregate, fields);
-  const unknown = [...fields.keys()].filter(
-    (name) =>
-      !isGroupField(aggregate, name) &&
-      !isFilter(endpoint, name) &&
-      !(endpoint.spec.requireFresh === true && name === REQUIRE_FRESH) &&
-      !parameters.some((parameter) => parameter.name === name),
-  );
+  const own = groupParameters(endpoint, aggregate, fields);
+  const parameters = [...own, ...resultParameters(endpoint, aggregate, fields)];
+  const unknown = [...fields.keys()].filter((name) => !isKnown(endpoint, aggregate, parameters, name));
   if (unknown.length > 0) return unknownError(endpoint, aggregate, unknown, source);
-  const conditions = readConditions(parameters, fields, filterScope(endpoint, aggregate));
-  if (isHttpError(conditions)) return conditions;
-  const missing = missingFilter(endpoint.spec, conditions);
-  if (missing) return missing;
-  const grouping = readGrouping(aggregate, fields, conditions);
-  if (isHttpError(grouping)) return grouping;
+  const asked = readAsked(endpoint, aggregate, parameters, fields);
+  if (isHttpError(asked)) return asked;
+  const { grouping, conditions } = asked;
   // One row has no next page.
   const cursor = fields.get("cursor");
   const isContinued = cursor !== undefined && readSingle("cursor", cursor) !== null;
@@ -64,64 +53,52 @@ export function readGroups(
   return { columns: endpoint.grouped, conditions: all, sort, page, grouping };
 }
 
-function isGroupField(aggregate: Aggregate, name: string): boolean {
-  const sorts = aggregate.saved === undefined ? SORT_FIELDS : [];
-  return [...groupingFields(aggregate), ...sorts, ...PAGE_FIELDS, "cursor"].includes(name);
-}
-
-/** What the parameter `filter` may name: columns of rows, or groups of metrics. */
-export function filterScope(endpoint: ServedEndpoint, aggregate: Aggregate | undefined) {
-  const filters = aggregate?.of === "metrics" ? aggregate.filters : (endpoint.spec.filters ?? []);
-  return { endpoint, filters };
-}
-
-export const isFilter = ({ spec }: ServedEndpoint, name: string): boolean =>
-  spec.filter === true && name === FILTER;
-
-/** The filters that a request names: the endpoint's own, or on the groups of metrics. */
-export function groupParameters(
+function isKnown(
   endpoint: ServedEndpoint,
   aggregate: Aggregate,
+  parameters: readonly FilterParameter[],
+  name: string,
+): boolean {
+  return (
+    isGroupField(aggregate, name) ||
+    isFilter(endpoint, name) ||
+    (endpoint.spec.requireFresh === true && name === REQUIRE_FRESH) ||
+    parameters.some((parameter) => parameter.name === name)
+  );
+}
+
+/** The conditions, the groups and measures, and what else is asked of them. */
+function readAsked(
+  endpoint: ServedEndpoint,
+  aggregate: Aggregate,
+  parameters: readonly FilterParameter[],
   fields: RawFields,
-): readonly ServedFilter[] {
-  if (aggregate.of === "measures") return endpoint.filters;
-  return [...fields.keys()].flatMap((name) => groupFilter(aggregate, name) ?? []);
+): Result<ReadOptions> {
+  const { filters } = filterScope(endpoint, aggregate);
+  const results = resultFilters(endpoint, aggregate);
+  const read = readConditions(parameters, fields, { endpoint, filters: [...filters, ...results] });
+  const conditions = isHttpError(read) ? read : withResults(results, read);
+  if (isHttpError(conditions)) return conditions;
+  const ofRows = conditions.filter((condition) => onOf(condition) !== "results");
+  const missing = missingFilter(endpoint.spec, ofRows);
+  if (missing) return missing;
+  const grouping = readGrouping(aggregate, fields, ofRows);
+  if (isHttpError(grouping)) return grouping;
+  const namesOfPeriods = (groups: readonly AskedGroup[]): string =>
+    valuesOfPeriods(groups, grouping.measures, ofRows);
+  return (
+    resultProblem(grouping, conditions) ?? readGroupOptions(grouping, conditions, fields, namesOfPeriods)
+  );
+}
+
+function isGroupField(aggregate: Aggregate, name: string): boolean {
+  const open = aggregate.saved === undefined ? [...SORT_FIELDS, ...OPTION_FIELDS] : [];
+  return [...groupingFields(aggregate), ...open, ...PAGE_FIELDS, "cursor"].includes(name);
 }
 
 /** Parameters that choose the groups; a saved query has chosen them. */
 function groupingFields({ of, saved }: Aggregate): readonly string[] {
   return saved === undefined ? ["group_by", of] : [];
-}
-
-/** Parameters that bound `metric_time`. */
-const RANGE_FIELDS = ["start_date", "end_date"] as const;
-
-/** The filter that a name of a request means: a group's, by equality or by an operator. */
-function groupFilter(aggregate: Aggregate, name: string): FilterParameter | null {
-  const range = rangeFilter(aggregate, name);
-  if (range !== null) return range;
-  const [, column = name, suffix] = /^(.+)\[(\w+)\]$/.exec(name) ?? [];
-  const filter = aggregate.filters.find((each) => each.column === column);
-  if (filter === undefined) return null;
-  if (suffix === undefined) return { name, column, operator: "=", type: "string" };
-  const known = operatorsOf(filter.type).find((each) => each === suffix);
-  return known === undefined ? null : filterOf(name, column, known);
-}
-
-function filterOf(name: string, column: string, suffix: FilterOperator): FilterParameter {
-  const operator = FILTER_OPERATORS.get(suffix) ?? "=";
-  const { value, parameter } = operatorOf(operator);
-  return {
-    name,
-    column,
-    operator,
-    type: parameter?.type ?? (value === "flag" ? "boolean" : "value"),
-  } as FilterParameter;
-}
-
-function rangeFilter(aggregate: Aggregate, name: string): FilterParameter | null {
-  if (!(RANGE_FIELDS as readonly string[]).includes(name) || !hasRange(aggregate)) return null;
-  return { name, column: METRIC_TIME, operator: name === "start_date" ? ">=" : "<=", type: "date" };
 }
 
 /** The groups and measures of a request; each group is one of all the measures asked. */
@@ -219,57 +196,40 @@ function groupFilterProblem(
 }
 
 /** Metrics that need their time among the groups, and do not have it. */
-function timeProblem(
-  groups: readonly AskedGroup[],
-  measures: readonly AggregateMeasure[],
-  conditions: readonly Condition[],
-): HttpError | null {
-  const lacksTime = ({ time }: Leaf): boolean =>
-    !groups.some(({ name }) => name === METRIC_TIME || name === time);
-  const namesOf = (test: (measure: AggregateMeasure) => boolean): string =>
-    measures
-      .filter(test)
-      .map(({ name }) => name)
-      .join(", ");
-  const timed = namesOf(({ metric }) => timedLeaves(metric).some(lacksTime));
+function timeProblem(...[groups, measures, conditions]: TimedRequest): HttpError | null {
+  const timed = namesWithoutTime(groups, measures, timedLeaves);
   if (timed !== "") return httpError("timeGroupRequired", { names: timed });
-  if (!conditions.some(({ name }) => name === "start_date")) return null;
-  const allTime = namesOf(({ metric }) =>
-    leavesOf(metric).some((leaf) => leaf.cumulative !== undefined && lacksTime(leaf)),
-  );
+  const allTime = namesOfAllTime(groups, measures, conditions);
   return allTime === "" ? null : httpError("startWithoutTime", { names: allTime });
 }
 
-/** The conditions of the measures themselves, after those of the request. */
-export function measureConditions(measures: readonly AggregateMeasure[]): readonly Condition[] {
-  return measures.flatMap(({ name: measure, condition }): Condition[] => {
-    if (condition === undefined) return [];
-    const { column, operator, value } = condition;
-    return [{ ...filterOf(`\0${measure}`, column, operator), value, measure }];
-  });
+type TimedRequest = readonly [
+  groups: readonly AskedGroup[],
+  measures: readonly AggregateMeasure[],
+  conditions: readonly Condition[],
+];
+
+/** The measures that have a value per period alone: none for these groups. */
+function valuesOfPeriods(...[groups, measures, conditions]: TimedRequest): string {
+  return namesWithoutTime(groups, measures, timedLeaves) || namesOfAllTime(groups, measures, conditions);
 }
 
-/** The caller's sort, or that of the saved query, then all groups: they identify a row. */
-function readGroupSort(
-  { aggregate: { saved }, groups, measures }: AskedGrouping,
-  fields: RawFields,
-): Result<readonly SortKey[]> {
-  const keys = groups.map(({ key }): SortKey => [key, "ASC"]);
-  const names = [...groups.map(({ key }) => key), ...measures.map(({ name }) => name)];
-  const [by, direction] = ["sort_by", "sort_direction"].map((name) => {
-    const raw = fields.get(name);
-    return raw === undefined ? null : readSingle(name, raw);
-  });
-  if (isHttpError(by)) return by;
-  if (isHttpError(direction)) return direction;
-  if (by === null || by === undefined)
-    return direction === null ? distinct([...(saved?.sort ?? []), ...keys]) : httpError("sortDirectionAlone");
-  if (!names.includes(by)) return httpError("sortField", { names: names.join(", ") });
-  const upper = (direction ?? "ASC").toUpperCase();
-  if (upper !== "ASC" && upper !== "DESC") return httpError("sortDirection");
-  return distinct([[by, upper], ...keys]);
+/** Metrics that hold all time, asked from a day on. */
+function namesOfAllTime(...[groups, measures, conditions]: TimedRequest): string {
+  if (!conditions.some(({ name }) => name === "start_date")) return "";
+  return namesWithoutTime(groups, measures, (metric) =>
+    leavesOf(metric).filter(({ cumulative }) => cumulative !== undefined),
+  );
 }
 
-function distinct(keys: readonly SortKey[]): readonly SortKey[] {
-  return keys.filter(([column], i) => keys.findIndex(([other]) => other === column) === i);
+/** Names of the measures of which such a leaf has its time not among the groups. */
+function namesWithoutTime(
+  groups: readonly AskedGroup[],
+  measures: readonly AggregateMeasure[],
+  leaves: (metric: AggregateMeasure["metric"]) => readonly Leaf[],
+): string {
+  const lacksTime = ({ time }: Leaf): boolean =>
+    !groups.some(({ name }) => name === METRIC_TIME || name === time);
+  const found = measures.filter(({ metric }) => leaves(metric).some(lacksTime));
+  return found.map(({ name }) => name).join(", ");
 }

@@ -9,13 +9,8 @@ import type { ServedEndpoint, ServedFilter } from "../core/model/served-endpoint
 import { readPage, readRequired, readSingle } from "../core/request/request-fields.js";
 import { missingFilter, readConditions, unsupported, withOperators } from "../core/request/resolve-query.js";
 import { aggregateOfRows } from "./rows-aggregate.js";
-import {
-  filterScope,
-  groupParameters,
-  isFilter,
-  measureConditions,
-  readGrouping,
-} from "./resolve-grouping.js";
+import { filterScope, groupParameters, isFilter, measureConditions } from "./group-filters.js";
+import { readGrouping } from "./resolve-grouping.js";
 
 /** Parameters of a request for values; the others are filters of the endpoint. */
 const OWN_FIELDS: readonly string[] = ["path", "column", "prefix", "limit"];

@@ -1,5 +1,13 @@
 import { type AskedGroup, type FixedFilter, type Grain, type Leaf } from "../core/model/aggregate.js";
-import { columnsOf, type Condition, isGroup, mapConditions, OWN_ROWS } from "../core/model/query.js";
+import {
+  type ColumnCondition,
+  columnConditions,
+  columnsOf,
+  type Condition,
+  isGroup,
+  mapConditions,
+  OWN_ROWS,
+} from "../core/model/query.js";
 import { join, projectParts, sql } from "../core/warehouse/sql.js";
 import type { ResultColumns } from "../core/warehouse/warehouse.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
@@ -26,10 +34,26 @@ export interface TimeFilters {
 }
 
 /** The conditions on the rows of all measures. */
-export function rowConditions({ conditions }: GroupsBuild): readonly Placed[] {
+export function rowConditions({ conditions, isEarlier }: GroupsBuild): readonly Placed[] {
+  const otherPeriod = isEarlier === true ? "period" : "earlier period";
+  return conditions.flatMap((condition, position) => {
+    const on = onOf(condition);
+    const isOfRows = condition.name !== OWN_ROWS && measureOf(condition) === undefined;
+    return isOfRows && on !== "results" && on !== otherPeriod ? [{ condition, position }] : [];
+  });
+}
+
+/** The conditions on the results of measures. */
+export function resultConditions({ conditions }: GroupsBuild): readonly Placed[] {
   return conditions.flatMap((condition, position) =>
-    condition.name === OWN_ROWS || measureOf(condition) !== undefined ? [] : [{ condition, position }],
+    onOf(condition) === "results" ? [{ condition, position }] : [],
   );
+}
+
+/** A group of conditions is on results alone, or on rows alone. */
+export function onOf(condition: Condition): ColumnCondition["on"] {
+  const [first] = columnConditions([condition]);
+  return first?.on;
 }
 
 /** Conditions on the rows of single measures: their positions by the measure's name. */

@@ -32,6 +32,10 @@ export const POSTGRES_AGGREGATES: AggregateDialect = {
   asCount: (value) => sql`(${value})::pg_catalog.int8`,
   infix,
   equals: (left, right, columns) => compared(left, "=", right, sharedType(columns)),
+  // Arrays have null equal to null, and are joined by their hash: `IS NOT DISTINCT FROM` compares each pair of rows.
+  isSame: (left, right) => infix(sql`ARRAY[${left}]`, "=", sql`ARRAY[${right}]`),
+  difference: (left, right, leaf, column) =>
+    isNumber(leaf, column) ? infix(sql`(${left})`, "-", sql`(${right})`) : null,
   functionName: (name) => identifier("pg_catalog", name),
   windowFrame,
   eachNumber: (table, from, below, number) =>
@@ -48,6 +52,13 @@ export const POSTGRES_AGGREGATES: AggregateDialect = {
 /** A type of two columns that has its own operators; of two types PostgreSQL finds one of its own operators. */
 function sharedType([left, right]: readonly [ResultColumn, ResultColumn]): Partial<ResultColumn> {
   return left.type === right.type && left.typeSchema === right.typeSchema ? left : {};
+}
+
+/** Whether a result is one: the least and the greatest of texts or times are not. */
+function isNumber(leaf: Leaf | null, column: ResultColumn | null): boolean {
+  const { aggregation } = leaf ?? {};
+  if (aggregation !== "min" && aggregation !== "max") return true;
+  return /^(?:int[248]|numeric|float[48]|money)$/.test(column?.type ?? "");
 }
 
 function quotient(numerator: Part, denominator: Part): Part {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Aggregate, AskedGroup, Leaf } from "../../runtime/core/model/aggregate.js";
 import type { Condition } from "../../runtime/core/model/query.js";
 import { CLICKHOUSE_AGGREGATES } from "../../runtime/clickhouse/aggregates.js";
-import { groupedRows } from "../../runtime/metrics/grouped-rows.js";
+import { groupedRows } from "../../runtime/metrics/answer-rows.js";
 import { POSTGRES_AGGREGATES } from "../../runtime/postgres/aggregates.js";
 
 const VALUES = ["region", "day", "amount"].map((name) => ({ name, column: name }));
@@ -51,7 +51,7 @@ function statementOf(
     conditions,
     types: new Map([["payments", columns]]),
     dialect: isPostgres ? POSTGRES_AGGREGATES : CLICKHOUSE_AGGREGATES,
-  });
+  }, []);
   return texts.join("$1").replace(/ WINDOW types AS .*?have changed'\)\)\)/, "");
 }
 

@@ -8,6 +8,8 @@ import {
   leavesOf,
   METRIC_TIME,
   type MetricTree,
+  OPTION_COLUMNS,
+  OPTION_FIELDS,
 } from "@routewright/runtime/model";
 import { isObject, textOr, textsOf } from "../../manifest/json.js";
 import type { SemanticMetric, SemanticModel } from "../../manifest/semantic-layer.js";
@@ -17,6 +19,10 @@ import { coarsest, isHeld, type ReachableDimension, type SemanticIndex } from ".
 
 /** What `meta.routewright.group_by` of a metric names: everything, or names with their grains. */
 type GroupBy = "all" | readonly { readonly name: string; readonly grains: readonly Grain[] | null }[];
+
+/** No group and no metric has the name of what requests and answers have for all of them. */
+const isTaken = (name: string): boolean =>
+  [...OPTION_FIELDS, ...OPTION_COLUMNS].some((each) => each === name);
 
 /** The groups that callers may ask of a metric, and those that it could have. */
 export class MetricGroups {
@@ -34,6 +40,9 @@ export class MetricGroups {
     const asked = this.#askedOf(metric, models);
     this.#checkTimes(leaves, asked === null || asked === "all" ? [] : asked.map(({ name }) => name));
     const groups = asked === null ? this.#default(metric, tree) : this.#declared(metric, tree, asked);
+    const taken = [metric.name, ...groups.map(({ name }) => name)].find(isTaken);
+    if (taken !== undefined)
+      throw new NotCompiled(`${taken} is a parameter of requests for groups, or a column of their answers.`);
     for (const { name } of groups)
       if (name !== METRIC_TIME) for (const model of models) parts.dimension(model, name);
     return groups;

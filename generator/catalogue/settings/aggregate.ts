@@ -28,6 +28,7 @@ import { formatValue } from "../../manifest/strings.js";
 import { jsonKindOf } from "../types/json-schema.js";
 import { dataTypeOf } from "../types/read-type.js";
 import type { RoutewrightContext } from "./context.js";
+import { optionNameProblems } from "./option-names.js";
 import { unknownColumn } from "./setting-columns.js";
 import { invalid, reading, type Setting, type SettingProblem, type ValidPart } from "./setting.js";
 
@@ -121,6 +122,7 @@ export const aggregate: Setting<Written, ModelAggregate | undefined, Routewright
     if (written === undefined) return reading([], () => undefined);
     const problems = [
       ...nameProblems(written, context),
+      ...optionNameProblems(groupKeys(written), Object.keys(written.measures ?? {}), context),
       ...groupProblems(written, context),
       ...measureProblems(written, context),
     ];
@@ -178,6 +180,13 @@ function conditionOf({
   };
 }
 
+/** Names of the groups in rows. */
+const groupKeys = (written: ValidPart<Written>): readonly string[] =>
+  groupsOf(written).flatMap(({ column = "", grains = [] }) => [
+    column,
+    ...grains.map((grain) => groupKey(column, grain)),
+  ]);
+
 /** Names of parameters that choose groups: another parameter or column of the name would hide them. */
 const RESERVED = ["group_by", "measures", "metrics"];
 
@@ -189,12 +198,8 @@ function nameProblems(
     (name) =>
       api?.parameters.some((each) => each.name === name) || columns.some((each) => each.name === name),
   );
-  const groups = groupsOf(written).flatMap(({ column = "", grains = [] }) => [
-    column,
-    ...grains.map((grain) => groupKey(column, grain)),
-  ]);
   const measures = Object.keys(written.measures ?? {});
-  const repeated = [...groups, ...measures].filter((name, i, all) => all.indexOf(name) < i);
+  const repeated = [...groupKeys(written), ...measures].filter((name, i, all) => all.indexOf(name) < i);
   return [
     ...taken.flatMap((name) =>
       invalid(

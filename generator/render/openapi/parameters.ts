@@ -2,8 +2,6 @@ import {
   type Aggregate,
   type Endpoint,
   GROUP_PAGES,
-  groupNames,
-  hasRange,
   type Json,
   type JsonMap,
   type JsonRecord,
@@ -14,7 +12,8 @@ import {
   REQUIRE_FRESH,
 } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
-import { columnFields, equality, expressionField, filterField, type RequestField } from "./filter-fields.js";
+import { columnFields, expressionField, filterField, type RequestField } from "./filter-fields.js";
+import { aggregateFields } from "./group-fields.js";
 
 /**
  * The `parameters` of a GET: the declared ones, then `limit`, `offset`, `sort_by`, `sort_direction`. OpenAPI cannot
@@ -103,56 +102,6 @@ function fieldsOf(endpoint: CatalogueEntry, method: Method): readonly RequestFie
 function sortableNames({ saved, columns }: Aggregate, own: readonly string[]): readonly string[] {
   return saved === undefined ? [...new Set([...own, ...columns.map(({ name }) => name)])] : [];
 }
-
-/** What chooses groups and measures, the range of `metric_time`, and the filters on groups. */
-function aggregateFields(
-  endpoint: CatalogueEntry,
-  aggregate: Aggregate,
-  method: Method,
-): readonly RequestField[] {
-  const { of, measures, saved, filters } = aggregate;
-  const range = hasRange(aggregate) ? RANGE : [];
-  if (saved !== undefined) return range;
-  const groups = [...new Set(measures.flatMap((measure) => groupNames(measure.groups)))];
-  return [
-    ...(groups.length === 0
-      ? []
-      : [chosen("group_by", groups, "Groups of the rows. Default: none, one row.")]),
-    chosen(
-      of,
-      measures.map(({ name }) => name),
-      `What is asked of each group. Default: all ${of}.`,
-    ),
-    ...range,
-    ...filters.flatMap((filter) => [equality(endpoint, filter), ...columnFields(endpoint, filter, method)]),
-  ];
-}
-
-function chosen(name: string, names: readonly string[], description: string): RequestField {
-  const text = `${description} Repeat the name for several, or separate them with commas.`;
-  return {
-    name,
-    description: text,
-    schema: { type: "array", items: { type: "string", enum: names } },
-    style: "form",
-    example: names.slice(0, 1),
-  };
-}
-
-const RANGE: readonly RequestField[] = [
-  {
-    name: "start_date",
-    description: "First day of `metric_time`, inclusive.",
-    schema: { type: "string", format: "date" },
-    example: "2026-01-01",
-  },
-  {
-    name: "end_date",
-    description: "Last day of `metric_time`, inclusive.",
-    schema: { type: "string", format: "date" },
-    example: "2026-01-31",
-  },
-];
 
 function fieldsField({ columns }: Endpoint): RequestField {
   return {

@@ -15,6 +15,7 @@ import { dataTypeOf, typeInResponse, withAcceptedValues } from "../../catalogue/
 import { rowNameOf } from "./names.js";
 import { paragraphs } from "./markdown.js";
 import { DEPRECATED_HEADERS, FRESHNESS_HEADERS, headersOf, PAGE_HEADERS, ROWS_HEADERS } from "./responses.js";
+import { optionColumns } from "./group-fields.js";
 
 /** Fields of an envelope's `pagination` (runtime/docs/responses.md). */
 export const PAGINATION_SCHEMA: JsonRecord = {
@@ -72,9 +73,10 @@ export function rowSchema(endpoint: CatalogueEntry, byModel: EntriesByModel): Js
 }
 
 /** The columns of a row, and what groups may have in their place. */
-export function rowColumns({ columns, aggregate }: CatalogueEntry): readonly DescribedColumn[] {
+export function rowColumns(endpoint: CatalogueEntry): readonly DescribedColumn[] {
+  const { columns, aggregate } = endpoint;
   const own = aggregate?.rows === false ? [] : columns;
-  const grouped = (aggregate?.columns ?? []).filter(
+  const grouped = [...(aggregate?.columns ?? []), ...optionColumns(endpoint)].filter(
     ({ name }) => !own.some((column) => column.name === name),
   );
   return [...own, ...grouped];

@@ -65,7 +65,9 @@ function comparedNames(conditions: readonly Condition[]): readonly string[] {
 
 /** The columns that the parameter `filter` compares. */
 export function comparedColumns(conditions: readonly Condition[]): readonly string[] {
-  return [...new Set(conditions.filter(({ name }) => name === FILTER).flatMap(columnsOf))];
+  const columns = conditions.filter(({ name }) => name === FILTER).flatMap(columnsOf);
+  // U+0000 is before the name of a measure.
+  return [...new Set(columns.map((column) => column.replace("\0", "")))];
 }
 
 /** The query of a request. Null when the client disconnected while sending its body. */

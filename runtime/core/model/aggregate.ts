@@ -217,11 +217,35 @@ export interface Aggregate {
   readonly saved?: SavedQuery;
 }
 
+/** What a request asks of groups beyond their measures. */
+export interface GroupOptions {
+  readonly top?: TopGroups;
+  readonly totals?: true;
+  readonly compare?: ComparedPeriod;
+}
+
+/** The first groups of an order. `others`: with a row for all others. */
+export interface TopGroups {
+  readonly count: number;
+  readonly by: string;
+  readonly direction: "ASC" | "DESC";
+  readonly others: boolean;
+}
+
+/** The values of an earlier period, beside those asked. */
+export interface ComparedPeriod {
+  /** How much earlier. */
+  readonly shift: Period;
+  /** Names of the groups that are its time. */
+  readonly times: readonly string[];
+}
+
 /** What a request asks of an aggregate. */
 export interface AskedGrouping {
   readonly aggregate: Aggregate;
   readonly groups: readonly AskedGroup[];
   readonly measures: readonly AggregateMeasure[];
+  readonly options?: GroupOptions;
 }
 
 /** The positions of the joins that lead to one of a fact, itself last. */

@@ -226,6 +226,26 @@ export const ERRORS = {
     "'start_date' needs metric_time in 'group_by' for {names}, which holds all time.",
     "`start_date` is sent for a metric that accumulates all time, without its time as a group",
   ),
+  resultUnknown: badRequest(
+    "'{name}' must be asked in '{field}'.",
+    "a condition on the results of a measure or metric that the request does not ask",
+  ),
+  resultInOr: badRequest(
+    "'filter' may compare {name} outside of 'or' only.",
+    "`filter` has a measure in an `or`, beside a column of rows or within a `not` of several conditions",
+  ),
+  parameterNeeds: badRequest(
+    "'{name}' requires {other}.",
+    "`top` without `sort_by`, `other` without `top`, `totals` without `group_by`, or `compare` without both dates",
+  ),
+  notCombined: badRequest(
+    "'{option}' has no value for {names}, which have one per period.",
+    "`totals` or `other` is sent for a metric with a window, an offset, a to-date or a choice of one time",
+  ),
+  notCompared: badRequest(
+    "'group_by' cannot have {name} with 'compare': its periods do not follow those of the period before.",
+    "`compare` by weeks of a period that is not whole weeks, by months of one that is not whole months, or by a time that not all metrics have",
+  ),
   sortDirectionAlone: badRequest(
     "'sort_direction' requires 'sort_by'.",
     "sort_direction is sent without sort_by",

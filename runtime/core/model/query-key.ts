@@ -32,9 +32,9 @@ function conditionKey(condition: Condition): string {
 }
 
 /** What a grouping selects, as a text: two with the same text have the same columns. */
-export function groupingKey({ aggregate, groups, measures }: AskedGrouping): string {
+export function groupingKey({ aggregate, groups, measures, options }: AskedGrouping): string {
   const keys = groups.map(({ key, name, grain = "" }) => `${key}\0${name}\0${grain}`);
-  return JSON.stringify([aggregateDigest(aggregate), keys, measures.map(({ name }) => name)]);
+  return JSON.stringify([aggregateDigest(aggregate), keys, measures.map(({ name }) => name), options]);
 }
 
 const digests = new WeakMap<Aggregate, string>();

@@ -24,6 +24,8 @@ export type ColumnCondition = (FilterParameter | FunctionParameter) & {
   readonly timezone?: string;
   /** The measure that it is a part of; other conditions are on all rows. */
   readonly measure?: string;
+  /** On groups by the results of their measures; or on rows of the period that is asked, or of the one that it is compared with. */
+  readonly on?: "results" | "period" | "earlier period";
 };
 
 /** Without members `and` holds for every row, and `or` for none. */

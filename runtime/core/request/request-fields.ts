@@ -223,7 +223,11 @@ interface Range {
   readonly max: number;
 }
 
-function readInteger(field: string, raw: RawValue | undefined, { min, max }: Range): Result<number> | null {
+export function readInteger(
+  field: string,
+  raw: RawValue | undefined,
+  { min, max }: Range,
+): Result<number> | null {
   const text = raw && integerText(raw);
   if (!text) return null;
   if (!/^[+-]?\d+$/.test(text)) return httpError("notInteger", { field });

@@ -26,9 +26,11 @@ import { ALL_ORGS } from "./keyring.js";
  * A parameter may have the column's name: it has a value where operators have an object.
  */
 export function withOperators(
-  { spec: { filters = [], parameters } }: ServedEndpoint,
+  { spec: { filters: own = [], parameters, aggregate } }: ServedEndpoint,
   fields: RawFields,
 ): Result<RawFields> {
+  const results = aggregate?.measures.map(({ name }) => ({ column: name, type: "number" }) as const);
+  const filters = results === undefined ? own : [...own, ...results];
   if (filters.length === 0) return fields;
   const columns = new Map(filters.map((filter) => [filter.column, filter]));
   const flat = new Map<string, RawValue>();

@@ -29,8 +29,9 @@ export class Cursors {
    * its own only.
    */
   scopeOf({ path }: Endpoint, { conditions, sort, grouping }: Selection): string {
-    const groups = grouping === undefined ? [] : [grouping.groups];
-    return this.#mac(JSON.stringify([path, conditions, sort, ...groups])).toString("base64url");
+    const { groups, options } = grouping ?? {};
+    const asked = [groups, options].filter((each) => each !== undefined);
+    return this.#mac(JSON.stringify([path, conditions, sort, ...asked])).toString("base64url");
   }
 
   /** The cursor after the last row of a page. */

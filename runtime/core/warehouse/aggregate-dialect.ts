@@ -26,9 +26,10 @@ export interface PreparedGrouping {
   readonly source: DerivedRows;
   /** The values that it reads of its relations, with their types. */
   readonly read: readonly SourceColumns[];
-  readonly select: (conditions: readonly Condition[]) => Sql<Selection>;
-  /** The columns that conditions compare with, of each fact. */
-  readonly filtered: readonly ResultColumns[];
+  /** `results`: its columns. */
+  readonly select: (conditions: readonly Condition[], results: ResultColumns) => Sql<Selection>;
+  /** The columns that conditions compare with, of each fact and of the results. */
+  readonly filtered: (results: ResultColumns) => readonly ResultColumns[];
 }
 
 export type NumberSign = "=" | "<>" | ">" | ">=" | "+" | "-";
@@ -79,6 +80,15 @@ export interface AggregateDialect {
   readonly infix: (left: Part, sign: NumberSign, right: Part) => Part;
   /** Whether the values of two columns are equal. */
   readonly equals: (left: Part, right: Part, columns: readonly [ResultColumn, ResultColumn]) => Part;
+  /** The same with null equal to null, also where an engine joins by it. */
+  readonly isSame: (left: Part, right: Part) => Part;
+  /** A result of a measure less another; null of values that are no numbers. `column`: what a leaf aggregates. */
+  readonly difference: (
+    left: Part,
+    right: Part,
+    leaf: Leaf | null,
+    column: ResultColumn | null,
+  ) => Part | null;
   /** A function of the engine's own. */
   readonly functionName: (name: "max" | "min" | "row_number" | "sum") => Sql;
 }

@@ -215,7 +215,7 @@ export abstract class BaseEngine implements Warehouse {
     try {
       if (query.selection.grouping !== undefined)
         return await this.#groupings.run(query.selection, context, (prepared, columns) =>
-          run(this.#grouped(query, prepared), columns),
+          run(this.#grouped(query, prepared, columns), columns),
         );
       return await this.#relations.query(query.relation, context, (columns) => {
         const own = withNamesOf(query, columns);
@@ -235,10 +235,14 @@ export abstract class BaseEngine implements Warehouse {
     }
   }
 
-  #grouped(query: ResolvedQuery, { select, read, filtered }: PreparedGrouping): EngineQuery {
+  #grouped(
+    query: ResolvedQuery,
+    { select, read, filtered }: PreparedGrouping,
+    results: ResultColumns,
+  ): EngineQuery {
     const { conditions } = query.selection;
-    this.#requireValues(conditions, filtered);
-    return { ...query, from: () => select(conditions), read };
+    this.#requireValues(conditions, filtered(results));
+    return { ...query, from: () => select(conditions, results), read };
   }
 
   expireColumns({ relation, selection: { grouping } }: ResolvedQuery): void {
@@ -255,7 +259,7 @@ export abstract class BaseEngine implements Warehouse {
     try {
       const context = { version, isStillNeeded: () => true };
       return await this.#groupings.run(query.selection, context, ({ filtered }, columns) =>
-        Promise.resolve({ columns, filtered }),
+        Promise.resolve({ columns, filtered: filtered(columns) }),
       );
     } catch (error) {
       throw this.translated(error);
@@ -323,10 +327,8 @@ export abstract class BaseEngine implements Warehouse {
       const selection = { grouping, conditions, sort: [], page: null };
       const query: ResolvedQuery = { relation, selection, format: "json", timeoutMs: 0 };
       const { source, select } = await this.#groupings.prepare(selection, null);
-      return {
-        query: { ...query, from: () => select(conditions) },
-        columns: await this.#relations.columns(source, null),
-      };
+      const columns = await this.#relations.columns(source, null);
+      return { query: { ...query, from: () => select(conditions, columns) }, columns };
     });
   }
 
