@@ -29,7 +29,7 @@ export const BOUNDARIES = {
   "generator/artifacts": list`@routewright/runtime`,
   "generator/manifest": list`generator/artifacts @routewright/runtime`,
   "generator/catalogue": list`generator/manifest @routewright/runtime`,
-  "generator/report": list`generator/manifest`,
+  "generator/report": list`generator/artifacts generator/manifest @routewright/runtime`,
   "generator/diff": list`
     generator/artifacts generator/manifest generator/catalogue generator/report @routewright/runtime`,
   "generator/render": list`generator/manifest generator/catalogue generator/diff @routewright/runtime`,

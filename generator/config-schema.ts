@@ -165,7 +165,10 @@ export const CONFIG_SCHEMA = {
               "Severities of kinds of change.",
               severitiesOf<ChangeKind, ChangeSeverity>(KINDS, CHANGE_SEVERITIES),
             ),
-            accept: described("File of accepted changes. Default: .routewright-accept.json.", name),
+            accept: described(
+              "File of accepted changes, and of accepted differences of `verify`. Default: .routewright-accept.json.",
+              name,
+            ),
             unused: described(
               "Severity of a breaking change that hits nobody, by `diff --usage`. Default: breaking.",
               oneOf(UNUSED),

@@ -17,7 +17,7 @@ import { aboutOf } from "./about.js";
 import type { SchemaMap } from "./catalogue/build.js";
 import type { MaxAge } from "./catalogue/settings/max-age.js";
 import type { Config, PurgeMethod } from "./config-schema.js";
-import { ACCEPT_FILE } from "./diff/accepted-changes.js";
+import { ACCEPT_FILE } from "./report/accept-file.js";
 import type { ChangeSeverities } from "./diff/change-kinds.js";
 import type { UnusedSeverity } from "./diff/usage.js";
 import { BASELINE_FILE } from "./lint/baseline.js";

@@ -14,7 +14,9 @@ import { META_API_SCHEMA } from "../generator/catalogue/settings/meta-api.js";
 import { META_ROUTEWRIGHT_SCHEMA } from "../generator/catalogue/settings/meta-routewright.js";
 import { SCHEMA_YML_SCHEMA } from "../generator/catalogue/settings/schema-yml.js";
 import { TESTS_SCHEMA } from "../generator/commands/test/cases.js";
-import { ACCEPT_SCHEMA } from "../generator/diff/accepted-changes.js";
+import { CHANGE_KINDS } from "../generator/diff/change-kinds.js";
+import { acceptSchemaOf } from "../generator/report/accept-file.js";
+import { MISMATCH_RULES } from "../generator/verify/checks.js";
 import { CONFIG_SCHEMA } from "../generator/config-schema.js";
 import { USAGE_SCHEMA } from "../generator/diff/usage.js";
 import { BASELINE_SCHEMA } from "../generator/lint/baseline.js";
@@ -85,7 +87,11 @@ function compileValidators(): void {
     ["meta-api", ofSettings(), META_API_SCHEMA],
     ["meta-routewright", ofSettings(), META_ROUTEWRIGHT_SCHEMA.model],
     ["meta-routewright-of-column", ofSettings(), META_ROUTEWRIGHT_SCHEMA.column],
-    ["accept-file", new Ajv({ ...everyError, allowUnionTypes: true, keywords: [HINT] }), ACCEPT_SCHEMA],
+    [
+      "accept-file",
+      new Ajv({ ...everyError, allowUnionTypes: true, keywords: [HINT] }),
+      acceptSchemaOf([...CHANGE_KINDS, ...MISMATCH_RULES]),
+    ],
     ["baseline", new Ajv({ ...everyError, keywords: [HINT] }), BASELINE_SCHEMA],
     ["usage-file", new Ajv({ ...everyError, allErrors: false, allowUnionTypes: true }), USAGE_SCHEMA],
     ["endpoint-tests", new Ajv({ ...everyError, keywords: [HINT] }), TESTS_SCHEMA],

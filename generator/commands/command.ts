@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { Command, type ErrorOptions, Option } from "commander";
 import { type ConfigFlags, readSettings, type Settings, type VariableCheck } from "../config.js";
 import { MISSING_BASE } from "../diff/revision.js";
+import { ACCEPT_FILE } from "../report/accept-file.js";
 import { showProgress } from "./progress.js";
 import { styled } from "../report/render-report.js";
 
@@ -131,6 +132,11 @@ export const OPTIONS = {
     new Option("--missing-base <how>", "a base that does not exist yet: an error, or nothing to compare with")
       .choices(MISSING_BASE)
       .default("fail"),
+  accept: (what: string) =>
+    new Option(
+      "--accept <file>",
+      `accepted ${what} (default: \`diff.accept\` of the config file, or ${ACCEPT_FILE} if there is one)`,
+    ),
   generated: () =>
     new Option(
       "--generated <folder>",

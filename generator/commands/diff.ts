@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { InvalidArgumentError, Option } from "commander";
 import {
   failed,
@@ -11,16 +10,9 @@ import {
 import type { KeyStore } from "@routewright/runtime/keys";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { DEFAULTS } from "../config.js";
-import {
-  ACCEPT_FILE,
-  applyAcceptFile,
-  FAIL_ON,
-  type FailOnChange,
-  type AcceptEntry,
-  readAcceptFile,
-  shouldFail,
-} from "../diff/accepted-changes.js";
-import type { ChangeSeverities } from "../diff/change-kinds.js";
+import { FAIL_ON, type FailOnChange, shouldFail } from "../diff/accepted-changes.js";
+import { CHANGE_KINDS, type ChangeSeverities } from "../diff/change-kinds.js";
+import { ACCEPT_FILE, applyAcceptFile, readNamedFile } from "../report/accept-file.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { type Change, inOrder } from "../diff/change.js";
 import { comparePlans } from "../diff/compare-plans.js";
@@ -81,10 +73,7 @@ export function configure(command: CliCommand): void {
     .addOption(new Option("--fail-on <changes>", "exit 1 at these").choices(FAIL_ON).default("breaking"))
     .addOption(OPTIONS.missingBase())
     .addOption(OPTIONS.generated())
-    .option(
-      "--accept <file>",
-      `accepted changes (default: \`diff.accept\` of the config file, or ${ACCEPT_FILE} if there is one)`,
-    )
+    .addOption(OPTIONS.accept("changes"))
     .option(
       "--usage [file]",
       "say who breaking changes hit: from DATABASE_URL, or a file of `usage --by all --json`",
@@ -132,7 +121,7 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
   const [read, head, accept] = await Promise.all([
     readRevision(options.base, options),
     readRevision(options.head, options),
-    readAccept(options.accept, acceptFile),
+    readNamedFile(options.accept),
   ]);
   const isIgnored = !read.ok && read.isMissing && options.missingBase === "ignore" && head.ok;
   const base = isIgnored ? succeeded(withoutBase(head.value, read)) : read;
@@ -151,7 +140,8 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
   if (!plans.ok) return failure(...plans.problems);
   const rated = await rateByUsage(changes, base.value.catalogue, options);
   if (!rated.ok) return failure(...rated.problems);
-  const result = applyAcceptFile([...rated.value.changes, ...plans.value].sort(inOrder), accept.value, today);
+  const all = [...rated.value.changes, ...plans.value].sort(inOrder);
+  const result = applyAcceptFile(all, accept.value, CHANGE_KINDS, today);
   const hasFailed = shouldFail(result, failOn);
   const names = {
     base: redactedLocation(options.base),
@@ -212,11 +202,4 @@ async function rateByUsage(
   if (!reading.ok) return reading;
   const verdict = withUsage(changes, base, reading.value, { today, days });
   return succeeded({ ...verdict, changes: rateUnused(verdict.changes, unused) });
-}
-
-/** The accept file that is named must exist. */
-async function readAccept(named: string | undefined, file: string): Promise<Outcome<readonly AcceptEntry[]>> {
-  if (named !== undefined && !existsSync(named))
-    return failed(`No accept file ${named}. Write it, or leave --accept out.`);
-  return readAcceptFile(file);
 }

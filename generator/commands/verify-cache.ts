@@ -1,11 +1,12 @@
 import { messageOf } from "@routewright/runtime/model";
 import type { Settings } from "../config.js";
 import { readRevision } from "../diff/revision.js";
+import { ACCEPT_FILE, applyAcceptFile, readNamedFile } from "../report/accept-file.js";
 import { type FailOn, shouldFail } from "../report/finding.js";
 import { visible } from "../manifest/strings.js";
 import { renderReport } from "../report/render-report.js";
 import type { Format } from "../report/report.js";
-import { verifyCache } from "../verify/cache/verify-cache.js";
+import { CACHE_RULES, verifyCache } from "../verify/cache/verify-cache.js";
 import { withSeverities } from "../verify/checks.js";
 import { type CommandResult, EXIT, failure } from "./command.js";
 import { withProgress } from "./progress.js";
@@ -23,6 +24,8 @@ export async function verifyAt(
     return failure(
       `--cache takes the address of the cache, such as https://data.example.com, not "${visible(address)}".`,
     );
+  const accept = await readNamedFile(settings.accept);
+  if (!accept.ok) return failure(...accept.problems);
   const revision = await readRevision(from, { ...settings, generated: settings.out, cwd: process.cwd() });
   if (!revision.ok) return failure(...revision.problems);
   const { variables, format, failOn } = settings;
@@ -33,10 +36,13 @@ export async function verifyAt(
     const { mismatches, notes } = await withProgress("Trying the cache", (progress) =>
       verifyCache(entries, { address, key, purge: cache && purgeFrom(cache), progress }),
     );
+    const today = new Date().toISOString().slice(0, 10);
     const differences = withSeverities(mismatches, settings.verify);
-    const failed = shouldFail(differences, failOn);
-    const facts = { title: "API and shared cache", notes, endpoints: entries.length, failed };
-    const output = renderReport(verifyReport(facts, differences), format);
+    const outcome = applyAcceptFile(differences, accept.value, CACHE_RULES, today);
+    const failed = shouldFail(outcome.unaccepted, failOn);
+    const acceptFile = settings.accept ?? ACCEPT_FILE;
+    const facts = { title: "API and shared cache", notes, endpoints: entries.length, failed, acceptFile };
+    const output = renderReport(verifyReport(facts, outcome), format);
     return { exit: failed ? EXIT.findings : EXIT.ok, output };
   } catch (error) {
     return failure(messageOf(error));

@@ -12,7 +12,14 @@ import { verifyAggregateRows, verifyGroupings } from "../verify/aggregates.js";
 import { verifyCopies } from "../verify/copies.js";
 import { verifyQueries } from "../verify/indexes.js";
 import { type PromiseReview, verifyPromises } from "../verify/build-promises.js";
-import { type MismatchRule, type CheckSeverities, type Mismatch, withSeverities } from "../verify/checks.js";
+import {
+  MISMATCH_RULES,
+  type MismatchRule,
+  type CheckSeverities,
+  type Mismatch,
+  withSeverities,
+} from "../verify/checks.js";
+import { ACCEPT_FILE, applyAcceptFile, readNamedFile } from "../report/accept-file.js";
 import { inspectRelations, verifyKeys, verifyRelations } from "../verify/relations.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
@@ -25,6 +32,7 @@ import {
 } from "@routewright/runtime/model";
 import { inspectDatabase, type LiveDatabase } from "./database.js";
 import { type ReportProgress, withProgress } from "./progress.js";
+import { CACHE_RULES } from "../verify/cache/verify-cache.js";
 import { verifyAt } from "./verify-cache.js";
 import { verifyReport } from "../verify/verify-report.js";
 
@@ -40,6 +48,10 @@ export interface VerifyOptions extends RevisionOptions {
   readonly format: Format;
   readonly failOn: FailOn;
   readonly severities?: CheckSeverities;
+  /** File of accepted differences; undefined: the default file, if there is one. */
+  readonly accept?: string | undefined;
+  /** `YYYY-MM-DD`: entries of the accept file end by it. */
+  readonly today?: string;
   /** The environment, which names dbt's `run_results.json`. */
   readonly variables?: NodeJS.ProcessEnv;
 }
@@ -53,6 +65,7 @@ export function configure(command: CliCommand): void {
     .addOption(new Option("--format <format>", "output format").choices(FORMATS).default("text"))
     .option("--cache <address>", "try the shared cache at this address, in place of the database")
     .addOption(new Option("--fail-on <differences>", "exit 1 at these").choices(FAIL_ON).default("warning"))
+    .addOption(OPTIONS.accept("differences"))
     .addOption(OPTIONS.generated())
     .runs((revision: string | undefined, flags: Flags) =>
       withSettings(flags, (settings) => start(revision ?? settings.out, { ...settings, ...flags })),
@@ -60,12 +73,12 @@ export function configure(command: CliCommand): void {
     .helpEnd(
       ["verify", "verify target/manifest.json --format json", "verify --cache https://data.example.com"],
       {
-        1: "differences of --fail-on",
+        1: "differences of --fail-on that are not accepted",
       },
     );
 }
 
-type Flags = Pick<VerifyOptions, "format" | "failOn"> & {
+type Flags = Pick<VerifyOptions, "format" | "failOn" | "accept"> & {
   readonly generated?: string;
   readonly cache?: string;
 };
@@ -99,8 +112,12 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
   const { clickhouse = null } = options;
   const problem = adapterProblem(catalogue.adapter, clickhouse !== null);
   if (problem !== null) return failure(problem);
-  const builds = await recordedBuilds(options.variables ?? {});
+  const [builds, accept] = await Promise.all([
+    recordedBuilds(options.variables ?? {}),
+    readNamedFile(options.accept),
+  ]);
   if (!builds.ok) return failure(...builds.problems);
+  if (!accept.ok) return failure(...accept.problems);
   const found = await withProgress("Comparing endpoints", (progress) =>
     inspectDatabase({ ...options, clickhouse }, (database) =>
       reviewIn(database, catalogue, builds.value.records, progress),
@@ -108,13 +125,21 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
   );
   if (!found.ok) return failure(...found.problems);
   const { mismatches, couldPromise } = found.value;
-  const differences = withSeverities(mismatches, options.severities);
-  const failed = shouldFail(differences, options.failOn);
-  const notes = promiseNotes(couldPromise);
-  const endpoints = catalogue.entries.length;
-  const report = verifyReport({ title: "API and database", notes, endpoints, failed }, differences, {
-    couldPromise,
-  });
+  const outcome = applyAcceptFile(
+    withSeverities(mismatches, options.severities),
+    accept.value,
+    MISMATCH_RULES.filter((rule) => !CACHE_RULES.includes(rule)),
+    options.today ?? new Date().toISOString().slice(0, 10),
+  );
+  const failed = shouldFail(outcome.unaccepted, options.failOn);
+  const facts = {
+    title: "API and database",
+    notes: promiseNotes(couldPromise),
+    endpoints: catalogue.entries.length,
+    failed,
+    acceptFile: options.accept ?? ACCEPT_FILE,
+  };
+  const report = verifyReport(facts, outcome, { couldPromise });
   const output = renderReport(report, options.format);
   return { exit: failed ? EXIT.findings : EXIT.ok, output };
 }

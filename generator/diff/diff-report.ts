@@ -1,16 +1,10 @@
-import {
-  type AcceptFileResult,
-  type AcceptedChange,
-  type AcceptEntry,
-  acceptEntryFor,
-  changeCounts,
-} from "./accepted-changes.js";
+import { acceptBlocks, acceptNotes } from "../report/accept-file.js";
+import { type AcceptedChanges, changeCounts } from "./accepted-changes.js";
 import { type Change, isFailing } from "./change.js";
 import type { ShapesVerdict } from "./usage.js";
 import { CHANGE_KINDS, CHANGE_SEVERITIES, type ChangeSeverity, KINDS } from "./change-kinds.js";
-import { joined, list, plain, sentence, type Sentence, visible } from "../manifest/strings.js";
+import { joined, plain, sentence, type Sentence } from "../manifest/strings.js";
 import {
-  type Block,
   counted,
   type Item,
   type Level,
@@ -22,7 +16,7 @@ import {
 import { requestsSection, shapesText, usageText } from "./usage-report.js";
 
 /** A comparison with its names. */
-export interface DiffResult extends AcceptFileResult {
+export interface DiffResult extends AcceptedChanges {
   /** The revisions as they are shown: without the password of an address. */
   readonly base: string;
   readonly head: string;
@@ -32,7 +26,7 @@ export interface DiffResult extends AcceptFileResult {
 }
 
 export function diffReport(result: DiffResult, shapes?: ShapesVerdict): Report {
-  const { unaccepted, accepted, unused, expired, base, head } = result;
+  const { unaccepted, accepted, base, head, acceptFile } = result;
   return {
     title: "API changes",
     verdict: verdictText(result),
@@ -40,11 +34,10 @@ export function diffReport(result: DiffResult, shapes?: ShapesVerdict): Report {
     notes: [
       ...(unaccepted.some(isFailing)
         ? [
-            sentence`To accept a change, add its entry from \`--format markdown\` to ${result.acceptFile} with a reason.`,
+            sentence`To accept a change, add its entry from \`--format markdown\` to ${acceptFile} with a reason.`,
           ]
         : []),
-      ...(unused.length === 0 ? [] : [unusedNote(unused, result.acceptFile)]),
-      ...(expired.length === 0 ? [] : [expiredNote(expired, result.acceptFile)]),
+      ...acceptNotes(result, acceptFile, "change"),
       ...(shapes === undefined ? [] : [plain(shapesText(shapes))]),
     ],
     sections: [
@@ -61,7 +54,7 @@ export function diffReport(result: DiffResult, shapes?: ShapesVerdict): Report {
       { heading: "Accepted", items: accepted.map(acceptedItem), open: 0 },
     ],
     ...(shapes && { requests: requestsSection(shapes) }),
-    blocks: blocksOf(result),
+    blocks: acceptBlocks(unaccepted.filter(isFailing), acceptFile),
     json: jsonOf(result, shapes),
   };
 }
@@ -108,20 +101,6 @@ function summaryText(result: DiffResult): string {
   ].join(", ");
 }
 
-function unusedNote(unused: readonly AcceptEntry[], file: string): Sentence {
-  const names = list(unused.map(entryName));
-  return sentence`${file} has stale entries, which match no change: ${names}. Remove them.`;
-}
-
-function expiredNote(expired: readonly AcceptEntry[], file: string): Sentence {
-  const names = list(expired.map((entry) => `${entryName(entry)} (${entry.expires ?? ""})`));
-  return sentence`${file} has expired entries, which accept nothing any more: ${names}.`;
-}
-
-function entryName({ kind, endpoint, subject }: AcceptEntry): string {
-  return [kind, endpoint, ...(subject === null ? [] : [subject])].join(" ");
-}
-
 function changeItem(change: Change, label: string = change.severity): Item {
   const { kind, endpoint, tier, model, file, owner, details, usage } = change;
   return {
@@ -146,9 +125,9 @@ function changeItem(change: Change, label: string = change.severity): Item {
   };
 }
 
-function acceptedItem({ change, entry }: AcceptedChange): Item {
-  const item = changeItem(change, "accepted");
-  return { ...item, level: "notice", details: [...item.details, sentence`Accepted: ${entry.reason}`] };
+function acceptedItem({ found, waiver }: AcceptedChanges["accepted"][number]): Item {
+  const item = changeItem(found, "accepted");
+  return { ...item, level: "notice", details: [...item.details, sentence`Accepted: ${waiver.reason}`] };
 }
 
 /** `value: UInt32 → UInt64`, `value: was UInt64`, `value: now UInt64`; null where kind and endpoint say it all. */
@@ -176,19 +155,6 @@ function fromWhereTheyDiffer(before: string, after: string): readonly [string, s
   return from <= 0 ? [before, after] : [`…${before.slice(from)}`, `…${after.slice(from)}`];
 }
 
-/** At most this many accept entries are offered. */
-const MAX_ENTRIES = 30;
-
-/** The entries that accept what fails the run. */
-function blocksOf({ unaccepted, acceptFile }: DiffResult): readonly Block[] {
-  const failing = unaccepted.filter(isFailing);
-  if (failing.length === 0) return [];
-  const entries = failing.slice(0, MAX_ENTRIES).map((change) => `  ${visible(acceptEntryFor(change))}`);
-  const left = failing.length - entries.length;
-  const heading = `To accept, add to ${acceptFile} with a reason${left > 0 ? ` (the first ${String(entries.length)} of ${String(failing.length)})` : ""}`;
-  return [{ heading, language: "json", text: `[\n${entries.join(",\n")}\n]` }];
-}
-
 function jsonOf(result: DiffResult, usage: ShapesVerdict | undefined): unknown {
   const { base, head, unaccepted, accepted, unused, expired, failed } = result;
   const counts = CHANGE_KINDS.map(
@@ -207,7 +173,7 @@ function jsonOf(result: DiffResult, usage: ShapesVerdict | undefined): unknown {
     },
     kinds: Object.fromEntries(counts.filter(([, count]) => count > 0)),
     changes: unaccepted,
-    accepted: accepted.map(({ change, entry }) => ({ ...change, reason: entry.reason })),
+    accepted: accepted.map(({ found, waiver }) => ({ ...found, reason: waiver.reason })),
     merged: unused,
     expired,
     ...(usage && { usage }),

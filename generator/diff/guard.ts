@@ -7,9 +7,9 @@ import { inDocumentedOrder } from "../catalogue/path.js";
 import { readCatalogueIn } from "../catalogue/catalogue-file.js";
 import { readLineage } from "../catalogue/lineage.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
-import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, readAcceptFile } from "./accepted-changes.js";
+import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, readAcceptFile } from "../report/accept-file.js";
 import { type Change, isFailing } from "./change.js";
-import { KINDS } from "./change-kinds.js";
+import { CHANGE_KINDS, KINDS } from "./change-kinds.js";
 import { compareCatalogues, matchEndpoints } from "./compare-catalogues.js";
 import type { ChangeSeverities } from "./change-kinds.js";
 
@@ -92,7 +92,7 @@ function holdBack(
   const isReviewed = reviewedIn(reviewed, head, (catalogue) =>
     compareCatalogues(catalogue, head, { today, minimumNoticeDays }),
   );
-  const { unaccepted } = applyAcceptFile(changes, accepted, today);
+  const { unaccepted } = applyAcceptFile(changes, accepted, CHANGE_KINDS, today);
   const failing = unaccepted.filter((change) => isHeld(change) && !isReviewed(change));
   const byPath = groupedBy(failing, ({ endpoint }) => endpoint);
   const isFailing = (entry: CatalogueEntry): boolean => servedPaths(entry).some((path) => byPath.has(path));

@@ -24,7 +24,13 @@ import { documentationRules } from "./rules/documentation.js";
 import { exposureRules } from "./rules/exposure.js";
 import { forgottenTags, namingRules, prefixOf } from "./rules/naming.js";
 import { operationsRules } from "./rules/operations.js";
-import { suppressionsOf, type SuppressionUse, unusedSuppressions, unusedViolation } from "./suppressions.js";
+import {
+  applySuppressions,
+  suppressionsOf,
+  type SuppressionUse,
+  unusedSuppressions,
+  unusedViolation,
+} from "./suppressions.js";
 
 /** A finding whose rule its model turns off. */
 export interface SuppressedFinding extends ModelFinding {
@@ -111,21 +117,14 @@ function lintModel(
   const found = violations.flatMap(([rule, violation]) => report(rule, violation));
   const suppressions = suppressionsOf(node, context.today);
   const valid = suppressions.filter((one) => "rule" in one);
-  const reasons = new Map<RuleId, string>(valid.map(({ rule, reason }) => [rule, reason]));
+  const { unaccepted, accepted, unused } = applySuppressions(found, valid, context.today);
   return {
     findings: [
-      ...found.filter(({ rule }) => !reasons.has(rule)),
+      ...unaccepted,
       ...suppressions.flatMap((one) => ("rule" in one ? [] : report("invalid-suppression", one))),
     ],
-    suppressed: found.flatMap((finding) => {
-      const reason = reasons.get(finding.rule);
-      return reason === undefined ? [] : [{ ...finding, reason }];
-    }),
-    suppressions: valid.map((one) => ({
-      ...one,
-      subject,
-      isUsed: found.some(({ rule }) => rule === one.rule),
-    })),
+    suppressed: accepted.map(({ found, waiver }) => ({ ...found, reason: waiver.reason })),
+    suppressions: valid.map((one) => ({ ...one, subject, isUsed: !unused.includes(one) })),
   };
 }
 

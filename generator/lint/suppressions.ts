@@ -1,15 +1,14 @@
-import { holdsOn } from "../report/finding.js";
+import { applyWaivers, holdsOn, type Waived, type Waiver } from "../report/waivers.js";
 import { isDate } from "@routewright/runtime/model";
 import { isObject, member, objectOr } from "../manifest/json.js";
 import { metasOf } from "../manifest/node-meta.js";
 import { closest, list, sentence } from "../manifest/strings.js";
-import { CHECK_IDS, type CheckId, isCheckId, type LintViolation, violation } from "./checks.js";
+import { CHECK_IDS, type CheckId, isCheckId, type LintViolation, type RuleId, violation } from "./checks.js";
 import type { Node } from "./dbt-graph.js";
 
 /** A rule that a model suppresses, and why. */
-export interface Suppression {
+export interface Suppression extends Waiver {
   readonly rule: CheckId;
-  readonly reason: string;
   /** Where in the model's node, as a JSON path. */
   readonly path: string;
 }
@@ -62,7 +61,7 @@ function readOne(
       sentence`The suppression of ${rule} has the unknown key ${unknown}, so the rule stays on.`,
       "Write `reason` and, where it holds for a time only, `expires`.",
     );
-  if (expires === undefined) return [{ ...subject, reason: reason.trim() }];
+  if (expires === undefined) return [{ ...subject, reason: reason.trim(), expires: null }];
   // dbt writes a YAML date as a date or as a time.
   const lastDay = typeof expires === "string" ? expires.slice(0, 10) : "";
   if (!isDate(lastDay))
@@ -71,12 +70,21 @@ function readOne(
       sentence`The suppression of ${rule} has no valid last day in \`expires\`, so the rule stays on.`,
       'Write a day as "YYYY-MM-DD", or leave `expires` out.',
     );
-  if (holdsOn(today, lastDay)) return [{ ...subject, reason: reason.trim() }];
+  if (holdsOn(today, lastDay)) return [{ ...subject, reason: reason.trim(), expires: lastDay }];
   return violation(
     path,
     sentence`The suppression of ${rule} expired on ${lastDay}, so the rule is on again.`,
     "Fix the finding, or give a later day and say why.",
   );
+}
+
+/** The findings of a model by its suppressions: each means all findings of its rule. */
+export function applySuppressions<Each extends { readonly rule: RuleId }>(
+  found: readonly Each[],
+  suppressions: readonly Suppression[],
+  today: string,
+): Waived<Each, Suppression> {
+  return applyWaivers<Each, Suppression>(found, suppressions, ({ rule }) => rule, today);
 }
 
 /** A suppression and whether its rule found anything in its model. */

@@ -87,8 +87,3 @@ export function shouldFail(findings: readonly Rated[], failOn: FailOn): boolean 
   if (failOn === "none") return false;
   return findings.some(({ severity }) => severity === "error" || failOn === "warning");
 }
-
-/** Whether something that a repository accepts until a last day (`YYYY-MM-DD`; null: for good) still holds. */
-export function holdsOn(today: string, lastDay: string | null): boolean {
-  return lastDay === null || lastDay >= today;
-}

@@ -8,6 +8,7 @@ import {
   severityOf,
   warning,
 } from "../report/finding.js";
+import type { Accepting } from "../report/accept-file.js";
 import { plain, type Sentence } from "../manifest/strings.js";
 
 /** The kinds of mismatch that `verify` finds (generator/docs/verify.md). */
@@ -35,23 +36,36 @@ export const CHECKS = {
   "unindexed-filter": warning("Filter without a usable index", "Each request reads the whole relation."),
 } as const;
 export type MismatchRule = keyof typeof CHECKS;
+export const MISMATCH_RULES = Object.keys(CHECKS) as readonly MismatchRule[];
 
 /** A difference between the catalogue and the database, before the repository's severities. */
 export type Mismatch = Omit<Finding<MismatchRule>, "severity"> & { readonly endpoint: string };
 
 export type CheckSeverities = Severities<MismatchRule, FindingSeverity>;
 
+/** A mismatch in force, which an entry of the accept file may accept. */
+export interface VerifyFinding extends Finding<MismatchRule>, Accepting {
+  readonly endpoint: string;
+}
+
 /** Errors first; each kind in the order in which it was found. */
 export function withSeverities(
   mismatches: readonly Mismatch[],
   severities: CheckSeverities = {},
-): readonly Finding<MismatchRule>[] {
+): readonly VerifyFinding[] {
   return mismatches
     .flatMap((mismatch) => {
       const severity = severityOf<MismatchRule, FindingSeverity>(CHECKS, mismatch.rule, severities);
-      return severity === null ? [] : [{ severity, ...mismatch }];
+      return severity === null ? [] : [{ severity, ...mismatch, ...acceptingOf(mismatch) }];
     })
     .sort(bySeverity);
+}
+
+/** What the message names is what is accepted: another column or type is another finding. */
+function acceptingOf({ rule, endpoint, message }: Mismatch): Accepting {
+  const names = message.names.flatMap((each) => (typeof each === "string" ? [each] : each.names));
+  const subject = names.length === 0 ? null : names.join(", ");
+  return { kind: rule, endpoint, subject, before: null, after: null };
 }
 
 /** One mismatch of an endpoint, with its model and file, as the list that a check returns. */

@@ -2,7 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { DiffOptions } from "../../generator/commands/diff.js";
-import { applyAcceptFile, parseAcceptFile } from "../../generator/diff/accepted-changes.js";
+import { applyAcceptFile, parseAcceptFile } from "../../generator/report/accept-file.js";
+import { CHANGE_KINDS } from "../../generator/diff/change-kinds.js";
 import type { Change } from "../../generator/diff/change.js";
 import { manifestOf } from "../support/manifest.js";
 import { ownFolder } from "../support/service.js";
@@ -99,9 +100,14 @@ it("judging changes accepts one change by kind, endpoint, subject, before and af
     { ...removed, after: "text" },
     { ...removed, endpoint: "/v1/a/c" },
   ];
-  const verdict = applyAcceptFile([removed, ...others], [{ ...entry, expires: null }], "2026-01-31");
+  const verdict = applyAcceptFile(
+    [removed, ...others],
+    [{ ...entry, expires: null }],
+    CHANGE_KINDS,
+    "2026-01-31",
+  );
   expect(verdict.unaccepted).toEqual(others);
-  expect(verdict.accepted.map(({ change }) => change)).toEqual([removed]);
+  expect(verdict.accepted.map(({ found }) => found)).toEqual([removed]);
 });
 
 describe("the accept file of a run", () => {

@@ -16,6 +16,9 @@ export interface CacheTarget {
   readonly progress: (done: number, total: number) => void;
 }
 
+/** What only the cache shows. */
+export const CACHE_RULES: readonly MismatchRule[] = ["poisoned-copy", "private-copy"];
+
 export interface CacheReview {
   readonly mismatches: readonly Mismatch[];
   /** What was tried, and what could not be. */
