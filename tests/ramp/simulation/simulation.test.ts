@@ -227,7 +227,7 @@ async function ownStage(): Promise<Stage> {
       // Nothing is due by a clock that is off: events are all that can go wrong.
       for (const id of ids.slice(0, 1)) await event(id);
       await setClocks(stoppedAt);
-      return refusal === "" ? "" : `, said ${says}`;
+      return `clock off by ${String(clockOffMs)} ms${refusal === "" ? "" : `, said ${says}`}`;
     },
     ramp: {
       currencies: await database.asOperator(readCurrencies),

@@ -23,13 +23,11 @@ import { knownProblems, moneyProblems, summary, unflagged } from "./problems.js"
 import { DepositActs } from "./deposit-acts.js";
 import { PERSON, PriceActs } from "./price-acts.js";
 import { Random } from "./random.js";
-import type { Stage } from "./stage.js";
+import { anyClock, type Stage } from "./stage.js";
 
 export { PERSON };
 const HOUR_MS = 3_600_000;
 const POLLING = { ...DEFAULT_POLLING_POLICY, attentionAfter: 3 };
-/** By how much the clock of a restored database can be off. */
-const CLOCKS_OFF_MS = [-30_000, -10 * 60_000, -25 * HOUR_MS, -2 * 365 * 24 * HOUR_MS, 365 * 24 * HOUR_MS];
 const FAULTS: readonly Fault[] = [
   "none",
   "none",
@@ -334,18 +332,15 @@ export class Simulation {
     await this.#advance(1_000);
     // An acceptance that is lost leaves an order at a price that nobody knows.
     if (this.#prices.restored()) this.#anomalies++;
-    const clockOffMs = this.#clocks.pick([0, 0, 0, ...CLOCKS_OFF_MS]);
-    const says = this.#clocks.pick(["sequence", "time", "clock"] as const);
-    const setting = { isEmptyCluster, clockOffMs, says, lastSent: this.#lastSent };
-    const said = await this.#stage.restore(this.#ids, rows, setting);
+    const given = { isEmptyCluster, lastSent: this.#lastSent };
+    const said = await this.#stage.restore(this.#ids, rows, { ...given, ...anyClock(this.#clocks) });
     // An erasure after the backup is lost with the restore.
     if (this.#isErased && !isErased) await this.#stage.customer(this.#customerId);
     this.#isErased = isErased;
     // A decision that is lost with the restore has to be made again.
     this.#accepted = accepted;
     this.#backup = null;
-    const off = `clock off by ${String(clockOffMs)} ms${said}`;
-    return `restored${isEmptyCluster ? " on an empty cluster" : ""}, ${off}`;
+    return `restored${isEmptyCluster ? " on an empty cluster" : ""}, ${said}`;
   }
 
   /** Nothing fails any more: the intent comes to rest. */

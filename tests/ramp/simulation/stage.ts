@@ -1,5 +1,6 @@
 import type { ProjectId } from "../../../runtime/ramp/database/id.js";
 import type { RampDatabase } from "../../../runtime/ramp/database/ramp-database.js";
+import type { Random } from "./random.js";
 import type { IntentContext } from "../../../runtime/ramp/intents/lease.js";
 
 /** What all runs share. */
@@ -37,4 +38,14 @@ export interface RestoreSetting {
   /** Of what the operator says where the clocks contradict each other; `clock`: sets the clock right. */
   readonly says: "sequence" | "time" | "clock";
   readonly lastSent: number;
+}
+
+const HOUR_MS = 3_600_000;
+const YEAR_MS = 365 * 24 * HOUR_MS;
+
+export function anyClock(random: Random): Pick<RestoreSetting, "clockOffMs" | "says"> {
+  return {
+    clockOffMs: random.pick([0, 0, 0, -30_000, -10 * 60_000, -25 * HOUR_MS, -2 * YEAR_MS, YEAR_MS]),
+    says: random.pick(["sequence", "time", "clock"]),
+  };
 }
