@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { KEYS, serveManifest } from "../support/service.js";
+import { generateInto, KEYS, ownFolder, startFolder } from "../support/service.js";
 import { inPay, payDatabase } from "./pay-tables.js";
 
 interface Expected {
@@ -45,11 +45,14 @@ for (const zone of zones) databases.set(zone, await payDatabase(zone));
 
 const manifests = ["manifest.json", "manifest-newer-spec.json"];
 const cases = [];
-for (const manifest of manifests)
+for (const manifest of manifests) {
+  const folder = ownFolder();
+  generateInto(folder, JSON.parse(inPay(manifest)));
   for (const zone of zones) {
-    const url = await serveManifest(JSON.parse(inPay(manifest)), { DATABASE_URL: databases.get(zone) ?? "" });
+    const { url } = await startFolder(folder, { DATABASE_URL: databases.get(zone) ?? "" });
     cases.push({ manifest, zone, url });
   }
+}
 
 describe.each(cases)("the metrics of $manifest in a database of $zone", ({ manifest, url }) => {
   const known = queries.filter(({ needs }) => manifest === "manifest.json" || !needs.includes(NEEDS_FILL));
