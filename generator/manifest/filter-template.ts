@@ -39,9 +39,10 @@ export function readCall(code: string): NamedDimension | { readonly problem: str
   if (kind === "Metric") return { problem: "a metric in a filter (`Metric()`) is not compiled" };
   const read = readArguments(inside);
   if (read === null) return { problem: `the arguments of ${code} are not texts` };
-  const [name, second] = read.texts;
+  const [name, second, part] = read.texts;
   if (name === undefined) return { problem: `${code} names no dimension` };
-  const grain = kind === "TimeDimension" ? second : undefined;
+  const isTime = kind === "TimeDimension";
+  const grain = part === undefined || !isTime ? (isTime ? second : undefined) : `extract_${part}`;
   return withMethods(
     {
       dimension: [...read.path, name].join("__"),
@@ -68,6 +69,7 @@ const POSITIONS: Readonly<Record<string, number>> = {
   entity_name: 0,
   time_granularity_name: 1,
   time_granularity: 1,
+  date_part_name: 2,
 };
 
 function readArguments(inside: string): TemplateArguments | null {
@@ -79,7 +81,7 @@ function readArguments(inside: string): TemplateArguments | null {
     if (found === null) return null;
     const [, keyword, single, double, list] = found;
     if (list !== undefined) path = [...path, ...textsIn(list)];
-    else if (keyword === "entity_path" || keyword === "date_part_name") return null;
+    else if (keyword === "entity_path") return null;
     else
       texts[keyword === undefined ? position : (ownValue(POSITIONS, keyword) ?? position)] = single ?? double;
   }
@@ -95,8 +97,9 @@ function withMethods(
   for (const [, name = "", , single, double] of methods.matchAll(
     new RegExp(String.raw`\.\s*(\w+)\s*\(${ARGUMENT}\)`, "g"),
   )) {
-    if (name !== "grain") return { problem: `.${name}() of ${code} is not compiled` };
-    found = { ...found, grain: (single ?? double ?? "").toLowerCase() };
+    if (name !== "grain" && name !== "date_part") return { problem: `.${name}() of ${code} is not compiled` };
+    const grain = (single ?? double ?? "").toLowerCase();
+    found = { ...found, grain: name === "grain" ? grain : `extract_${grain}` };
   }
   const count = methods.match(/\.\s*\w+\s*\(/g)?.length ?? 0;
   const isRead = count === (found === named ? 0 : 1);

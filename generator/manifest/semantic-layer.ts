@@ -125,6 +125,8 @@ export interface SemanticSpine {
   readonly relation: readonly [schema: string, name: string];
   readonly column: string;
   readonly grain: string;
+  /** Columns with longer periods of the project's own. */
+  readonly customs: readonly { readonly name: string; readonly column: string }[];
 }
 
 /** The semantic layer of a manifest. */

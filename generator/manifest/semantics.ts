@@ -236,11 +236,18 @@ function spinesOf(nodes: JsonObject, adapter: string): readonly SemanticSpine[] 
     const column = textOr(objectOr(node["time_spine"])["standard_granularity_column"], "");
     if (column === "") return [];
     const grain = textOr(objectOr(objectOr(node["columns"])[column])["granularity"], "day").toLowerCase();
-    return [{ model, relation: relationOf(node, adapter), column, grain }];
+    const customs = objectsOf(objectOr(node["time_spine"])["custom_granularities"]).map((custom) => {
+      const name = textOr(custom["name"], "");
+      return { name: name.toLowerCase(), column: textOr(custom["column_name"], name) };
+    });
+    return [{ model, relation: relationOf(node, adapter), column, grain, customs }];
   });
   if (spines.some(({ grain }) => grain === "day")) return spines;
   const [model, legacy] = models.find(([, node]) => node["name"] === "metricflow_time_spine") ?? [];
   return model === undefined || legacy === undefined
     ? spines
-    : [...spines, { model, relation: relationOf(legacy, adapter), column: "date_day", grain: "day" }];
+    : [
+        ...spines,
+        { model, relation: relationOf(legacy, adapter), column: "date_day", grain: "day", customs: [] },
+      ];
 }

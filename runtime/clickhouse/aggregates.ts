@@ -1,4 +1,11 @@
-import { compareGrains, type Grain, isDayGrain, type Leaf, type Period } from "../core/model/aggregate.js";
+import {
+  compareGrains,
+  type DatePart,
+  type Grain,
+  isDayGrain,
+  type Leaf,
+  type Period,
+} from "../core/model/aggregate.js";
 import type { Selection } from "../core/model/query.js";
 import type {
   AggregateDialect,
@@ -29,6 +36,8 @@ export const CLICKHOUSE_AGGREGATES: AggregateDialect = {
   // Without `join_use_nulls` a row without a match has the default of its type, which is null of these.
   joinedValue: (value) => sql`toNullable(${value})`,
   truncated,
+  datePart: (value, part, column) => sql`toInt32(${DATE_PART[part]}(${truncated(value, "day", column)}))`,
+  datePartColumn: { name: "part", type: "Nullable(Int32)" },
   periodColumn: (grain) => ({
     name: "period",
     type: isDayGrain(grain) ? "Nullable(Date32)" : "Nullable(DateTime64(6, 'UTC'))",
@@ -110,6 +119,15 @@ function truncated(value: Part, grain: Grain, { type }: ResultColumn): Part {
       return day;
   }
 }
+
+const DATE_PART: Readonly<Record<DatePart, Sql>> = {
+  year: sql`toYear`,
+  quarter: sql`toQuarter`,
+  month: sql`toMonth`,
+  day: sql`toDayOfMonth`,
+  dow: sql`toDayOfWeek`,
+  doy: sql`toDayOfYear`,
+};
 
 const BEGINS: Partial<Record<Grain, Sql>> = {
   month: sql`toStartOfMonth`,

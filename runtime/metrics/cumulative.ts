@@ -1,5 +1,6 @@
-import { compareGrains, type Grain, type Leaf } from "../core/model/aggregate.js";
+import { compareGrains, type Grain, type Leaf, METRIC_TIME } from "../core/model/aggregate.js";
 import {
+  finestGrain,
   type GroupsBuild,
   isTimeOf,
   type LeafUse,
@@ -34,7 +35,7 @@ export function cumulativeLeaf(build: GroupsBuild, use: LeafUse, offset: Offset 
       ? runningTotals({ build, leaf, filters, periods })
       : offsetTotals(build, leaf, filters, offset);
   const rows = filled(build, use, totals);
-  if (periods === "last" || timeGroups(build, leaf)[0]?.grain === timeGrainOf(build, leaf)) return rows;
+  if (periods === "last" || finestGrain(build, leaf) === timeGrainOf(build, leaf)) return rows;
   const end = leaf.cumulative?.periodAggregation ?? "last";
   const total: ColumnExpression = ({ value }) =>
     end === "average"
@@ -46,7 +47,8 @@ export function cumulativeLeaf(build: GroupsBuild, use: LeafUse, offset: Offset 
 /** Of which periods values are wanted. Where rows that count for a period count for all later ones of its group, the last one's suffices. */
 function wantedPeriods(build: GroupsBuild, leaf: Leaf): Totals["periods"] {
   const { window, toGrain, periodAggregation } = leaf.cumulative ?? {};
-  const isOfPeriods = timeGroups(build, leaf)[0]?.grain === timeGrainOf(build, leaf);
+  const finest = finestGrain(build, leaf);
+  const isOfPeriods = finest === null || finest === timeGrainOf(build, leaf);
   if (isOfPeriods || periodAggregation !== "last" || leaf.onSpine === true) return "each";
   if (window !== undefined) return "last covered";
   const isCovered =
@@ -79,7 +81,7 @@ function offsetTotals(
 ): PlanStep {
   const grain = timeGrainOf(build, leaf);
   const untimed = build.grouping.groups.map((group) =>
-    isTimeOf(leaf, group.name) ? { ...group, grain } : group,
+    isTimeOf(leaf, group.name) ? { ...group, name: METRIC_TIME, grain } : group,
   );
   const filters = { onTime: { filters: [], conditions: [] }, others };
   const totals = runningTotals({ build: withGroups(build, untimed), leaf, filters, periods: "each" });

@@ -9,7 +9,7 @@ import {
 import { projectParts, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
 import { cumulativeLeaf } from "./cumulative.js";
-import { type GroupsBuild, type LeafUse, timeGroups } from "./groups-build.js";
+import { finestGrain, type GroupsBuild, type LeafUse, timeGrainOf, timeGroups } from "./groups-build.js";
 import { aggregatedLeaves, nonAdditiveLeaf } from "./leaves.js";
 import {
   type ColumnExpression,
@@ -90,7 +90,8 @@ function leafSource(build: GroupsBuild, use: LeafUse, offset: Offset | null): Pl
   if (leaf.onSpine !== true || finest === undefined)
     return inTime ?? (leaf.nonAdditive === undefined ? null : nonAdditiveLeaf(build, use));
   const on = timeGroups(build, leaf).map(groupName);
-  return onSpine(build, use, inTime ?? simpleSource(build, use), { grain: finest.grain, on });
+  const grain = finestGrain(build, leaf);
+  return onSpine(build, use, inTime ?? simpleSource(build, use), { grain, on });
 }
 
 function simpleSource(build: GroupsBuild, use: LeafUse): PlanStep {
@@ -101,10 +102,13 @@ function simpleSource(build: GroupsBuild, use: LeafUse): PlanStep {
 
 /** A simple metric in other periods: joined after its aggregation where the groups are no longer than the offset's grain. */
 function offsetSource(build: GroupsBuild, use: LeafUse, offset: Offset): PlanStep {
-  const [finest] = timeGroups(build, use.leaf);
+  const finest = finestGrain(build, use.leaf);
   const grain = offset.window?.grain ?? offset.toGrain ?? "day";
-  const isWeekToGrain = finest?.grain === "week" && offset.toGrain !== undefined;
-  if (finest === undefined || compareGrains(finest.grain, grain) > 0 || isWeekToGrain)
+  const isWeekToGrain = finest === "week" && offset.toGrain !== undefined;
+  // A day of the week, as other parts of a date, does not follow from a longer period.
+  const isFiner =
+    timeGroups(build, use.leaf).at(-1)?.derived !== undefined && finest !== timeGrainOf(build, use.leaf);
+  if (finest === null || compareGrains(finest, grain) > 0 || isWeekToGrain || isFiner)
     return offsetRows(build, use, offset);
   return offsetResult(build, use, offset, (inner) => simpleSource(inner, use));
 }

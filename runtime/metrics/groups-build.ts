@@ -3,10 +3,11 @@ import {
   type AskedGroup,
   type AskedGrouping,
   compareGrains,
+  type DerivedTime,
   type FixedFilter,
   type Grain,
   type Leaf,
-  METRIC_TIME,
+  withoutMetricTime,
 } from "../core/model/aggregate.js";
 import type { Condition } from "../core/model/query.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
@@ -48,12 +49,13 @@ export function dimensionOf(
   name: string,
   time: string | undefined,
 ): AggregateDimension {
-  return named(grouping.aggregate.dimensions, name === METRIC_TIME ? (time ?? name) : name);
+  return named(grouping.aggregate.dimensions, withoutMetricTime(name, time));
 }
 
-/** Whether a dimension is the time of a leaf. */
+/** Whether a dimension is the time of a leaf, or made of it. */
 export function isTimeOf({ time }: Leaf, name: string): boolean {
-  return time !== undefined && (name === METRIC_TIME || name === time);
+  const own = withoutMetricTime(name, time);
+  return time !== undefined && (own === time || own.startsWith(`${time}__`));
 }
 
 /** The finest grain of a leaf's time. */
@@ -61,16 +63,31 @@ export function timeGrainOf(build: GroupsBuild, { time }: { readonly time?: stri
   return (time === undefined ? undefined : dimensionOf(build, time, time).grain) ?? "day";
 }
 
+/** `derived`: what is shown of the period of this grain. */
 export interface TimeGroup extends AskedGroup {
   readonly grain: Grain;
+  readonly derived?: DerivedTime | undefined;
 }
 
-/** The groups that are the time of a leaf, the finest first. */
+/** The groups that are the time of a leaf, the finest first; those that are made of it are last. */
 export function timeGroups(build: GroupsBuild, leaf: Leaf): readonly TimeGroup[] {
   const base = timeGrainOf(build, leaf);
   return build.grouping.groups
-    .flatMap((group) => (isTimeOf(leaf, group.name) ? [{ ...group, grain: group.grain ?? base }] : []))
-    .toSorted((a, b) => compareGrains(a.grain, b.grain));
+    .flatMap((group): TimeGroup[] => {
+      if (!isTimeOf(leaf, group.name)) return [];
+      const { derived } = dimensionOf(build, group.name, leaf.time);
+      return [{ ...group, grain: group.grain ?? base, derived }];
+    })
+    .toSorted(
+      (a, b) =>
+        Number(a.derived !== undefined) - Number(b.derived !== undefined) || compareGrains(a.grain, b.grain),
+    );
+}
+
+/** The finest group that is a period of time; null where all are made of one. */
+export function finestGrain(build: GroupsBuild, leaf: Leaf): Grain | null {
+  const [finest] = timeGroups(build, leaf);
+  return finest === undefined || finest.derived !== undefined ? null : finest.grain;
 }
 
 /** The groups that are not. */

@@ -82,16 +82,22 @@ function joinCondition(
   prefix: string,
 ): JoinedRows["on"] {
   const { dialect, types } = build;
-  const { from, on = [], valid } = joinsOf(build, wanted.fact)[position] ?? {};
+  const { from, on = [], valid, grain } = joinsOf(build, wanted.fact)[position] ?? {};
   const typeOf = (at: number | undefined, name: string): ResultColumn =>
     named(types.get(relationAt(build, wanted.fact, at)) ?? [], name);
   return (row, other) => {
-    const equal = on.map(([key, toKey]) =>
-      dialect.equals(row.value(keyName(prefix, from, key)), other.value(keyName(prefix, position, toKey)), [
-        typeOf(from, key),
-        typeOf(position, toKey),
-      ]),
-    );
+    const equal = on.map(([key, toKey]) => {
+      const values = [
+        row.value(keyName(prefix, from, key)),
+        other.value(keyName(prefix, position, toKey)),
+      ] as const;
+      const columns = [typeOf(from, key), typeOf(position, toKey)] as const;
+      if (grain === undefined) return dialect.equals(...values, columns);
+      const [period, toPeriod] = values.map((value, i) =>
+        dialect.truncated(value, grain, columns[i] ?? columns[0]),
+      );
+      return dialect.infix(period ?? values[0], "=", toPeriod ?? values[1]);
+    });
     if (valid === undefined) return join(equal, " AND ");
     const [start, end] = [valid.from, valid.until].map((name) =>
       instantOf(build, other.value(keyName(prefix, position, name)), typeOf(position, name)),

@@ -1,4 +1,4 @@
-import { type Leaf, METRIC_TIME } from "../core/model/aggregate.js";
+import type { Leaf } from "../core/model/aggregate.js";
 import { columnsOf, type Selection } from "../core/model/query.js";
 import { EMPTY, join, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
@@ -122,8 +122,10 @@ export function nonAdditiveLeaf(build: GroupsBuild, use: LeafUse): PlanStep {
     [TIME, groupOf(build, rows, { key: "", name: dimension, grain })],
     ...identities,
   );
-  const isOfDimension = (name: string): boolean =>
-    name === dimension || (name === METRIC_TIME && time === dimension);
+  const isOfDimension = (name: string): boolean => {
+    const { name: own, derived } = dimensionOf(build, name, time);
+    return own === dimension || derived?.time === dimension;
+  };
   // Of several periods of the dimension the first that is asked.
   const period = grouping.groups.filter(({ name }) => isOfDimension(name)).slice(0, 1);
   const names = identities.map(([name]) => name);

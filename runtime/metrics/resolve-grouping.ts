@@ -11,7 +11,9 @@ import {
   type Leaf,
   leavesOf,
   METRIC_TIME,
+  type MetricTree,
   timedLeaves,
+  withoutMetricTime,
 } from "../core/model/aggregate.js";
 import { type FilterParameter, PAGE_FIELDS, REQUIRE_FRESH, SORT_FIELDS } from "../core/model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
@@ -197,7 +199,7 @@ function groupFilterProblem(
 
 /** Metrics that need their time among the groups, and do not have it. */
 function timeProblem(...[groups, measures, conditions]: TimedRequest): HttpError | null {
-  const timed = namesWithoutTime(groups, measures, timedLeaves);
+  const timed = namesWithoutTime(groups, measures, timedLeaves) || namesWithoutPeriod(groups, measures);
   if (timed !== "") return httpError("timeGroupRequired", { names: timed });
   const allTime = namesOfAllTime(groups, measures, conditions);
   return allTime === "" ? null : httpError("startWithoutTime", { names: allTime });
@@ -228,8 +230,27 @@ function namesWithoutTime(
   measures: readonly AggregateMeasure[],
   leaves: (metric: AggregateMeasure["metric"]) => readonly Leaf[],
 ): string {
-  const lacksTime = ({ time }: Leaf): boolean =>
-    !groups.some(({ name }) => name === METRIC_TIME || name === time);
+  const lacksTime = ({ time = METRIC_TIME }: Leaf): boolean =>
+    !groups.some(({ name }) => `${withoutMetricTime(name, time)}__`.startsWith(`${time}__`));
   const found = measures.filter(({ metric }) => leaves(metric).some(lacksTime));
   return found.map(({ name }) => name).join(", ");
+}
+
+/** Names of the measures with an offset of a formula: its result is moved by whole periods, not by what is made of them. */
+function namesWithoutPeriod(groups: readonly AskedGroup[], measures: readonly AggregateMeasure[]): string {
+  const lacksPeriod = ({ time = METRIC_TIME }: Leaf): boolean => {
+    const own = groups.map(({ name }) => withoutMetricTime(name, time));
+    return !own.includes(time) || own.some((name) => name.startsWith(`${time}__`));
+  };
+  const found = measures.filter(({ metric }) => leavesOfMovedFormulas(metric).some(lacksPeriod));
+  return found.map(({ name }) => name).join(", ");
+}
+
+function leavesOfMovedFormulas(metric: MetricTree): readonly Leaf[] {
+  if (metric.kind === "leaf") return [];
+  return metric.inputs.flatMap(({ metric: input, offset, offsetToGrain }) =>
+    input.kind !== "leaf" && (offset !== undefined || offsetToGrain !== undefined)
+      ? leavesOf(input)
+      : leavesOfMovedFormulas(input),
+  );
 }

@@ -35,13 +35,17 @@ export function rowSet(build: GroupsBuild, wanted: Wanted): RowSet {
   const dimensions = [...new Set(wanted.dimensions)];
   const placed = dimensions.map((name) => placeOf(build, wanted, name));
   const prefix = unusedPrefix(dimensions);
-  const columns = placed.map(({ column }) => column);
+  const parts = placed.flatMap(({ column }) => partOf(build, column, time));
+  const columns = placed.map(
+    ({ column }) => parts.find(({ column: { name } }) => name === column.name)?.column ?? column,
+  );
   const periods =
     grouping.aggregate.of === "metrics" ? columns.flatMap((column) => periodOf(build, column, time)) : [];
   const joined = joinedRows(build, wanted, placed, prefix);
   const shown = [...dimensions, ...values.map((name) => keyName(prefix, undefined, name))];
-  const rows =
-    periods.length === 0 ? joined : compute(joined, ...kept(shown), ...periods.map(({ of }) => of));
+  const others = shown.filter((name) => !parts.some(({ column }) => column.name === name));
+  const made = [...parts, ...periods].map(({ of }) => of);
+  const rows = made.length === 0 ? joined : compute(joined, ...kept(others), ...made);
   return {
     rows,
     columns: [...columns, ...periods.map(({ column }) => column)],
@@ -69,17 +73,23 @@ function placeOf(build: GroupsBuild, { fact, time }: Wanted, name: string): Plac
 /** Name of the period of a time, with which operators compare: they see what a group shows. */
 export const periodName = (name: string): string => `${name} period`;
 
-interface PeriodOfTime {
+/** A column that is made of a time. */
+interface MadeOfTime {
   readonly column: ResultColumn;
-  readonly of: readonly [name: string, period: ColumnExpression];
+  readonly of: readonly [name: string, made: ColumnExpression];
+}
+
+/** The part of a date that a dimension is. */
+function partOf(build: GroupsBuild, column: ResultColumn, time: string | undefined): readonly MadeOfTime[] {
+  const { dialect } = build;
+  const { derived } = dimensionOf(build, column.name, time);
+  if (derived === undefined || !("part" in derived)) return [];
+  const made: ColumnExpression = ({ value }) => dialect.datePart(value(column.name), derived.part, column);
+  return [{ column: { ...dialect.datePartColumn, name: column.name }, of: [column.name, made] }];
 }
 
 /** The period of a time, where a condition compares it. */
-function periodOf(
-  build: GroupsBuild,
-  column: ResultColumn,
-  time: string | undefined,
-): readonly PeriodOfTime[] {
+function periodOf(build: GroupsBuild, column: ResultColumn, time: string | undefined): readonly MadeOfTime[] {
   const { dialect } = build;
   const { grain } = dimensionOf(build, column.name, time);
   if (grain === undefined || !isCompared(build, column.name)) return [];

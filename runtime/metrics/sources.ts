@@ -1,4 +1,4 @@
-import type { AskedGroup } from "../core/model/aggregate.js";
+import { type AskedGroup, leavesOf, withoutMetricTime } from "../core/model/aggregate.js";
 import type { Selection } from "../core/model/query.js";
 import { join, sql } from "../core/warehouse/sql.js";
 import type { ResultColumn } from "../core/warehouse/warehouse.js";
@@ -110,7 +110,12 @@ function groupColumn({ dialect, types, grouping }: GroupsBuild, group: AskedGrou
   const name = groupName(group);
   if (group.grain !== undefined) return { ...dialect.periodColumn(group.grain), name };
   const { dimensions, facts } = grouping.aggregate;
-  const places = dimensions.find((each) => each.name === group.name)?.places ?? [];
+  const leaves = grouping.measures.flatMap(({ metric }) => leavesOf(metric));
+  const names = new Set(leaves.map(({ time }) => withoutMetricTime(group.name, time)));
+  const found = dimensions.filter((each) => names.has(each.name));
+  if (found.some(({ derived }) => derived !== undefined && "part" in derived))
+    return { ...dialect.datePartColumn, name };
+  const places = found.flatMap((each) => each.places);
   const columns = places.flatMap(({ fact, join: position, value }) => {
     const joins = facts.find(({ relation }) => relation === fact)?.joins ?? [];
     const relation = position === undefined ? fact : (joins[position]?.to ?? "");

@@ -3,6 +3,7 @@ import { mapConditions } from "../core/model/query.js";
 import { constant, join, projectParts, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
 import {
+  finestGrain,
   type GroupsBuild,
   type LeafUse,
   otherGroups,
@@ -50,7 +51,7 @@ export function offsetRows(build: GroupsBuild, use: LeafUse, offset: Offset): Pl
   const { leaf } = use;
   const grain = timeGrainOf(build, leaf);
   const { onTime, others } = splitByTime(leaf, filtersOf(build, use));
-  const isStart = offset.toGrain !== undefined && timeGroups(build, leaf).length > 0;
+  const isStart = offset.toGrain !== undefined && finestGrain(build, leaf) !== null;
   const periods = periodsOf(build, { leaf, grain, filters: onTime, isStart });
   const rows = timedRows(build, leaf, build.grouping.groups, others);
   return aggregated(build, leaf, inOtherPeriods(build, periods, rows, { grain, offset, time: TIME }));
@@ -66,7 +67,7 @@ export function offsetResult(
   const { leaf } = use;
   const times = timeGroups(build, leaf);
   const [finest] = times;
-  if (finest === undefined) throw new Error("An offset needs a time group.");
+  if (finest === undefined || finest.derived !== undefined) throw new Error("An offset needs a time group.");
   // Other time groups follow from the finest.
   const isLonger = ({ key }: AskedGroup): boolean =>
     key !== finest.key && times.some((time) => time.key === key);
@@ -78,12 +79,12 @@ export function offsetResult(
   return inOtherPeriods(build, periods, result, { grain, offset, time: groupName(finest) });
 }
 
-/** Results with a row for every period, also for those without any. `on`: columns that say which period is whose. */
+/** Results with a row for every period, also for those without any. `on`: columns that say which period is whose; without a grain these are the period. */
 export function onSpine(
   build: GroupsBuild,
   { leaf, filters }: Pick<LeafUse, "leaf" | "filters">,
   results: PlanStep,
-  { grain, on }: { readonly grain: Grain; readonly on: readonly string[] },
+  { grain, on }: { readonly grain: Grain | null; readonly on: readonly string[] },
 ): PlanStep {
   const { onTime } = splitByTime(leaf, filtersOf(build, { leaf, filters }));
   const periods = periodsOf(build, { leaf, grain, filters: onTime });

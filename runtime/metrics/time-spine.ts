@@ -4,10 +4,8 @@ import {
   type Grain,
   type Leaf,
   METRIC_TIME,
-  type TimeSpine,
 } from "../core/model/aggregate.js";
-import type { ResultColumn } from "../core/warehouse/warehouse.js";
-import { dimensionOf, type GroupsBuild, isTimeOf, named, timeGrainOf, timeGroups } from "./groups-build.js";
+import { type GroupsBuild, isTimeOf, timeGrainOf, timeGroups } from "./groups-build.js";
 import {
   aggregate,
   type ColumnExpression,
@@ -19,82 +17,50 @@ import {
   TIME,
   VALUE,
 } from "./plan.js";
-import { readRelation } from "./read-relation.js";
 import { allOf, filtered, filteredRows, groupOf, neededDimensions, type RowFilters } from "./row-filters.js";
-import { isRange, periodName, rowSet } from "./row-set.js";
-
-/** The time spine whose periods are not longer than a grain: the coarsest of these. */
-function spineFor(spines: readonly TimeSpine[], grain: Grain): TimeSpine {
-  const [found] = spines
-    .filter((spine) => compareGrains(spine.grain, grain) <= 0)
-    .toSorted((a, b) => compareGrains(b.grain, a.grain));
-  if (found === undefined) throw new Error("An aggregate needs a time spine that it does not have.");
-  return found;
-}
+import { isRange, rowSet } from "./row-set.js";
+import { SpineDays } from "./spine-days.js";
 
 interface Periods {
   readonly leaf: Leaf;
-  readonly grain: Grain;
+  readonly grain: Grain | null;
   /** Conditions on time are conditions on the days of the spine. */
   readonly filters: RowFilters;
   /** Only periods that begin one of a group. */
   readonly isStart?: boolean;
 }
 
-/** Periods of a grain with the groups that are the time of a leaf. */
-export function periodsOf(build: GroupsBuild, { leaf, grain, filters, isStart = false }: Periods): PlanStep {
-  const { dialect, grouping, types } = build;
+/** Periods of a grain with the groups that are the time of a leaf. Without a grain these are all that periods have. */
+export function periodsOf(build: GroupsBuild, periods: Periods): PlanStep {
+  const { leaf, grain, filters, isStart = false } = periods;
+  const { dialect } = build;
   const groups = timeGroups(build, leaf);
-  const needed = [grain, ...groups.map((group) => group.grain), ...filterGrains(build, leaf, filters)];
-  const spine = spineFor(grouping.aggregate.spines, needed.toSorted(compareGrains)[0] ?? "day");
-  const day = named(types.get(spine.relation) ?? [], spine.value);
-  const period =
-    (to: Grain): ColumnExpression =>
-    ({ value }) =>
-      dialect.truncated(value(spine.value), to, day);
-  const { rows, columns } = timesOfSpine(build, leaf, spine, filters);
-  const days = filtered(build, rows, filters, {
-    columns,
-    resolve: (read, _, asked = timeGrainOf(build, leaf)) =>
-      dialect.comparedTime(period(asked)(read), asked, day),
+  const base = grain ?? timeGrainOf(build, leaf);
+  const needed = [base, ...groups.map((group) => group.grain), ...filterGrains(build, leaf, filters)];
+  const days = new SpineDays(build, leaf, needed.toSorted(compareGrains)[0] ?? "day");
+  const selected = filtered(build, days.rows(filters), filters, {
+    columns: days.columns(filters),
+    resolve: (read, name, asked = timeGrainOf(build, leaf)) =>
+      days.shown(name, read) ?? dialect.comparedTime(days.period(asked)(read), asked, days.day),
   });
-  const begins = groups.map(
-    (group): ColumnExpression =>
-      (read) =>
-        dialect.infix(period(group.grain)(read), "=", period(grain)(read)),
-  );
-  const conditions = [...days.conditions, ...(isStart ? [allOf(begins, " OR ")] : [])];
-  const keys = groups.map((group) => [groupName(group), period(group.grain)] as const);
-  const shown = compute({ ...days, conditions }, [PERIOD, period(grain)], ...keys);
+  const begins = groups
+    .filter(({ derived }) => derived === undefined)
+    .map(
+      (group): ColumnExpression =>
+        (read) =>
+          dialect.infix(days.period(group.grain)(read), "=", days.period(base)(read)),
+    );
+  const conditions = [...selected.conditions, ...(isStart ? [allOf(begins, " OR ")] : [])];
+  const keys = groups.map((group): [string, ColumnExpression] => [
+    groupName(group),
+    (read) => days.shown(group.name, read) ?? days.period(group.grain)(read),
+  ]);
+  const period: Named<ColumnExpression> = grain === null ? [] : [[PERIOD, days.period(grain)]];
+  const shown = compute({ ...selected, conditions }, ...period, ...keys);
   return aggregate(
     shown,
     shown.columns.map(([name]) => name),
   );
-}
-
-/** The days of a spine, also under the names by which conditions compare them. */
-function timesOfSpine(
-  build: GroupsBuild,
-  leaf: Leaf,
-  { relation, value: name, grain }: TimeSpine,
-  { conditions }: RowFilters,
-): { readonly rows: PlanStep; readonly columns: readonly ResultColumn[] } {
-  const { dialect, types } = build;
-  const day = named(types.get(relation) ?? [], name);
-  const rows = readRelation(build, relation, [[name, name]]);
-  if (conditions.length === 0) return { rows, columns: [day] };
-  const time = timeColumn(build, leaf);
-  const names = [...new Set([METRIC_TIME, leaf.time ?? METRIC_TIME])].filter((each) => each !== name);
-  const base: ColumnExpression = ({ value }) => dialect.truncated(value(name), grain, day);
-  const times = names.flatMap((each): Named<ColumnExpression> => [
-    [each, (read) => dialect.asTimeOf(base(read), time)],
-    [periodName(each), base],
-  ]);
-  const columns = names.flatMap((each) => [
-    { ...time, name: each },
-    { ...dialect.periodColumn(grain), name: periodName(each) },
-  ]);
-  return { rows: compute(rows, [name, name], ...times), columns: [day, ...columns] };
 }
 
 /** Grains that filters on the time of a leaf compare: a range its days, operators its own periods. */
@@ -104,11 +70,6 @@ function filterGrains(build: GroupsBuild, leaf: Leaf, { filters, conditions }: R
     filter.flatMap((part) => (typeof part === "string" ? [] : [part.grain ?? own])),
   );
   return [...fixed, ...conditions.map(({ condition }) => (isRange(condition) ? "day" : own))];
-}
-
-function timeColumn(build: GroupsBuild, { fact, time }: Leaf): ResultColumn {
-  const place = dimensionOf(build, METRIC_TIME, time).places.find((each) => each.fact === fact);
-  return named(build.types.get(fact) ?? [], place?.value ?? "");
 }
 
 /** The rows of a leaf: their time, their value, and the groups that are not their time. */

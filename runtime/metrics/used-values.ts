@@ -4,8 +4,8 @@ import {
   joinsTo,
   type Leaf,
   leavesOf,
-  METRIC_TIME,
   needsSpine,
+  withoutMetricTime,
 } from "../core/model/aggregate.js";
 import { columnsOf, type Condition, OWN_ROWS } from "../core/model/query.js";
 import { dimensionsIn } from "./row-filters.js";
@@ -48,10 +48,11 @@ function useLeaf({ facts, dimensions }: Aggregate, leaf: Leaf, names: ReadonlySe
   const { fact, time, value, nonAdditive } = leaf;
   const joins = facts.find(({ relation }) => relation === fact)?.joins ?? [];
   const nameOf = (position: number | undefined): string => joins[position ?? -1]?.to ?? fact;
+  const used = new Set([...names].map((name) => withoutMetricTime(name, time)));
   const own = new Set([time, nonAdditive?.dimension, ...(nonAdditive?.groupings ?? [])]);
   for (const { name, places } of dimensions) {
     const place = places.find((each) => each.fact === fact);
-    const isUsed = names.has(name) || own.has(name) || (name === time && names.has(METRIC_TIME));
+    const isUsed = used.has(name) || own.has(name);
     if (place === undefined || !isUsed) continue;
     use(nameOf(place.join), place.value);
     for (const position of place.join === undefined ? [] : joinsTo(joins, place.join)) {

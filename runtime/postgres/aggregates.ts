@@ -23,6 +23,9 @@ export const POSTGRES_AGGREGATES: AggregateDialect = {
   joined: (column) => column,
   joinedValue: (value) => value,
   truncated,
+  datePart: (value, part, column) =>
+    sql`(pg_catalog.date_part(${literal(part === "dow" ? "isodow" : part)}, ${truncated(value, "day", column)}))::pg_catalog.int4`,
+  datePartColumn: { name: "part", type: "int4" },
   periodColumn: (grain) => ({ name: "period", type: isDayGrain(grain) ? "date" : "timestamp" }),
   comparedTime: (value, grain) => (isDayGrain(grain) ? sql`(${value})::pg_catalog.timestamp` : value),
   asTimeOf,

@@ -105,7 +105,7 @@ it("a metric without a time shares no path with one that has it", () => {
   ]);
 });
 
-it("a metric with a custom grain among its groups is skipped with the reason", () => {
+it("a metric with a grain among its groups that no time spine has is skipped with the reason", () => {
   const custom = structuredClone(EXPOSURE) as {
     metrics: Record<string, { config: { meta: { routewright?: unknown } } }>;
   };
@@ -117,9 +117,7 @@ it("a metric with a custom grain among its groups is skipped with the reason", (
   const problems = catalogueOf(read.value).skipped.flatMap((each) => each.problems);
   expect(
     problems.filter(({ model }) => model === "metric.test.payers").map(({ message }) => message),
-  ).toEqual([
-    "group_by gives metric_time the grain fiscal_year, which is no standard one: custom grains are not compiled.",
-  ]);
+  ).toEqual(["group_by names metric_time__fiscal_year, which is no dimension of the metric."]);
 });
 
 const OWN: readonly (readonly [request: string, acme: unknown, other: unknown])[] = [

@@ -26,9 +26,9 @@ const typed = (columns: string, types: Readonly<Record<string, string>>): string
 
 /** The fiscal quarters begin a month late, and are called by texts. */
 const DAYS = byEngine({
-  postgres: `CREATE TABLE @.days AS SELECT ('2025-12-01'::date + n) AS day, 'Q' || to_char('2025-11-01'::date + n, 'YYYY"-"Q') AS fiscal FROM generate_series(0, 150) AS n`,
+  postgres: `CREATE TABLE @.days AS SELECT ('2025-12-01'::date + n) AS day, 'Q' || to_char('2025-11-01'::date + n, 'YYYY"-"Q') AS fiscal FROM generate_series(0, 200) AS n`,
   clickhouse: `CREATE TABLE @.days ENGINE = MergeTree ORDER BY tuple() AS SELECT toNullable(toDate32('2025-12-01') + number) AS day,
-    concat('Q', toString(toYear(toDate32('2025-11-01') + number)), '-', toString(toQuarter(toDate32('2025-11-01') + number))) AS fiscal FROM numbers(151)`,
+    concat('Q', toString(toYear(toDate32('2025-11-01') + number)), '-', toString(toQuarter(toDate32('2025-11-01') + number))) AS fiscal FROM numbers(201)`,
 });
 
 /** Orders, visits and purchases of customers, whose plans hold for a time, in countries; two organizations. */

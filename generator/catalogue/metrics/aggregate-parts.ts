@@ -3,13 +3,14 @@ import type {
   AggregateJoin,
   AggregateRelation,
   AggregateValue,
+  DerivedTime,
   DimensionPlace,
   Fact,
   TimeSpine,
 } from "@routewright/runtime/model";
 import { columnNamed, isGrain, projectSqlProblem } from "@routewright/runtime/model";
-import type { SemanticModel } from "../../manifest/semantic-layer.js";
-import type { ReachableDimension, SemanticIndex, SemanticJoin } from "./semantic-index.js";
+import type { SemanticModel, SemanticSpine } from "../../manifest/semantic-layer.js";
+import type { DerivedDimension, ReachableDimension, SemanticIndex, SemanticJoin } from "./semantic-index.js";
 
 /** Words that look like a column and are a value of their own. */
 const WORDS_OF_SQL: ReadonlySet<string> = new Set([
@@ -34,6 +35,9 @@ export class AggregateParts {
   readonly #relations = new Map<string, RelationValues>();
   readonly #facts = new Map<string, AggregateJoin[]>();
   readonly #dimensions = new Map<string, { dimension: ReachableDimension; places: DimensionPlace[] }>();
+
+  /** Columns of time spines that dimensions are. */
+  readonly #spineValues = new Map<string, ReadonlySet<string>>();
 
   constructor(index: SemanticIndex) {
     this.#index = index;
@@ -93,16 +97,44 @@ export class AggregateParts {
     const known = this.#dimensions.get(name) ?? { dimension: found, places: [] };
     this.#dimensions.set(name, known);
     if (!known.places.some((place) => place.fact === fact.name)) {
-      const value = this.value(found.model, found.expr);
-      const join = found.join === null ? undefined : this.#join(fact, found.join);
-      known.places.push({ fact: this.fact(fact), value, ...(join !== undefined && { join }) });
+      known.places.push(this.#place(fact, found));
     }
     return found;
   }
 
+  #place(fact: SemanticModel, { model, expr, join: semantic, derived }: ReachableDimension): DimensionPlace {
+    const value = this.value(model, expr);
+    const join = semantic === null ? undefined : this.#join(fact, semantic);
+    const place = { fact: this.fact(fact), value, ...(join !== undefined && { join }) };
+    if (derived === undefined || "part" in derived) return place;
+    const { spine, column } = derived;
+    const to = this.#spineName(spine);
+    const position = this.#joinPosition(fact, {
+      to,
+      ...(join !== undefined && { from: join }),
+      on: [[value, spine.column]],
+      ...(isGrain(spine.grain) && { grain: spine.grain }),
+    });
+    this.#spineValues.set(to, new Set([...(this.#spineValues.get(to) ?? []), column]));
+    return { fact: fact.name, value: column, join: position };
+  }
+
+  #joinPosition(fact: SemanticModel, made: AggregateJoin): number {
+    const joins = this.#facts.get(this.fact(fact)) ?? [];
+    const position = joins.findIndex((each) => JSON.stringify(each) === JSON.stringify(made));
+    return position >= 0 ? position : joins.push(made) - 1;
+  }
+
+  #spineName(spine: SemanticSpine): string {
+    return spineName(this.#spines.indexOf(spine));
+  }
+
+  get #spines(): readonly SemanticSpine[] {
+    return this.#index.manifest.semantics.spines.filter(({ grain }) => isGrain(grain));
+  }
+
   /** The position of a join, after the one that it goes on from. */
   #join(fact: SemanticModel, { to, from, on, valid }: SemanticJoin): number {
-    const joins = this.#facts.get(this.fact(fact)) ?? [];
     const before = from === null ? undefined : this.#join(fact, from);
     const made: AggregateJoin = {
       to: to.name,
@@ -112,8 +144,14 @@ export class AggregateParts {
         valid: { from: this.value(to, valid.from), until: this.value(to, valid.until) },
       }),
     };
-    const position = joins.findIndex((each) => JSON.stringify(each) === JSON.stringify(made));
-    return position >= 0 ? position : joins.push(made) - 1;
+    return this.#joinPosition(fact, made);
+  }
+
+  #derived(derived: DerivedDimension): DerivedTime {
+    const { time } = derived;
+    return "part" in derived
+      ? { time, part: derived.part }
+      : { time, spine: this.#spineName(derived.spine), value: derived.column };
   }
 
   get models(): readonly SemanticModel[] {
@@ -127,8 +165,9 @@ export class AggregateParts {
     readonly dimensions: readonly AggregateDimension[];
     readonly spines: readonly TimeSpine[];
   } {
-    const all = readsSpines ? this.#index.manifest.semantics.spines : [];
-    const spines = all.filter(({ grain }) => isGrain(grain));
+    const spines = this.#spines.flatMap((spine, i) =>
+      readsSpines || this.#spineValues.has(spineName(i)) ? [{ ...spine, name: spineName(i) }] : [],
+    );
     const relations = [...this.#relations].map(([name, { model, byExpr }]): AggregateRelation => {
       const own = this.#index.ownRowsOf(model);
       return {
@@ -141,20 +180,24 @@ export class AggregateParts {
     return {
       relations: [
         ...relations,
-        ...spines.map(({ relation, column }, i) => ({
-          name: spineName(i),
+        ...spines.map(({ name, relation, column }) => ({
+          name,
           relation,
-          values: [{ name: column, column }],
+          values: [...new Set([column, ...(this.#spineValues.get(name) ?? [])])].map((each) => ({
+            name: each,
+            column: each,
+          })),
         })),
       ],
       facts: [...this.#facts].map(([relation, joins]) => ({ relation, joins })),
       dimensions: [...this.#dimensions].map(([name, { dimension, places }]) => ({
         name,
         ...(dimension.grain !== undefined && { grain: dimension.grain }),
+        ...(dimension.derived !== undefined && { derived: this.#derived(dimension.derived) }),
         places,
       })),
-      spines: spines.flatMap(({ column, grain }, i) =>
-        isGrain(grain) ? [{ relation: spineName(i), value: column, grain }] : [],
+      spines: spines.flatMap(({ name, column, grain }) =>
+        isGrain(grain) ? [{ relation: name, value: column, grain }] : [],
       ),
     };
   }

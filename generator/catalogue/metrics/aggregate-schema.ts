@@ -1,6 +1,7 @@
 import {
   type Aggregate,
   AGGREGATIONS,
+  DATE_PARTS,
   FILTER_OPERATORS,
   GRAINS,
   VALUE_KINDS,
@@ -56,7 +57,7 @@ const measure = openRecord(
 
 const join = openRecord(
   { to: text, on: listOf(pair) },
-  { from: number, valid: openRecord({ from: text, until: text }) },
+  { from: number, valid: openRecord({ from: text, until: text }), grain },
 );
 
 /** The aggregate of an endpoint in `catalogue.json`. */
@@ -73,7 +74,10 @@ export const AGGREGATE_SCHEMA = openRecord(
     dimensions: listOf(
       openRecord(
         { name: text, places: listOf(openRecord({ fact: text, value: text }, { join: number })) },
-        { grain },
+        {
+          grain,
+          derived: openRecord({ time: text }, { part: oneOf(DATE_PARTS), spine: text, value: text }),
+        },
       ),
     ),
     measures: listOf(measure),

@@ -1,5 +1,6 @@
 import {
   type Aggregate,
+  type AggregateDimension,
   type AggregateJoin,
   type AggregateMeasure,
   type AggregateRelation,
@@ -8,10 +9,13 @@ import {
   type FormulaInput,
   joinsTo,
   type Leaf,
+  leavesOf,
+  METRIC_TIME,
   type MetricTree,
   needsSpine,
   type Period,
   type SavedQuery,
+  withoutMetricTime,
 } from "@routewright/runtime/model";
 
 /** Names of relations in texts, by their names in an aggregate. */
@@ -73,27 +77,37 @@ export class FormulaTexts {
 
   /** A dimension as a fact has it; null where it has none: `region of customers, joined by customer_id = id`. */
   dimension(name: string, fact: string): string | null {
-    const { dimensions, facts } = this.#aggregate;
-    const { grain, places = [] } = dimensions.find((each) => each.name === name) ?? {};
+    const { dimensions, measures } = this.#aggregate;
+    const leaves = measures.flatMap(({ metric }) => leavesOf(metric)).filter((leaf) => leaf.fact === fact);
+    const names = new Set([name, ...leaves.map(({ time }) => withoutMetricTime(name, time))]);
+    const found = dimensions
+      .filter((each) => names.has(each.name))
+      .flatMap((each) => this.#place(each, fact));
+    return found.length === 0 || name === METRIC_TIME ? null : [...new Set(found)].join(", or ");
+  }
+
+  #place({ grain, derived, places }: AggregateDimension, fact: string): readonly string[] {
     const place = places.find((each) => each.fact === fact);
-    if (place === undefined) return null;
-    const joins = facts.find(({ relation }) => relation === fact)?.joins ?? [];
+    if (place === undefined) return [];
+    const joins = this.#aggregate.facts.find(({ relation }) => relation === fact)?.joins ?? [];
     const time = grain === undefined ? "" : ` (${grain})`;
-    if (place.join === undefined) return this.#value(fact, place.value) + time;
+    const part = derived !== undefined && "part" in derived ? `${derived.part} of ` : "";
+    if (place.join === undefined) return [part + this.#value(fact, place.value) + time];
     const to = joins[place.join]?.to ?? "?";
     const how = joinsTo(joins, place.join).map((position) => this.#join(fact, joins, position));
-    return `${this.#value(to, place.value)} of ${this.#label(to)}, ${how.join(", ")}${time}`;
+    return [`${part}${this.#value(to, place.value)} of ${this.#label(to)}, ${how.join(", ")}${time}`];
   }
 
   /** `joined by customer_id = id`; behind another join with the name of its relation. */
   #join(fact: string, joins: readonly AggregateJoin[], position: number): string {
-    const { to = "?", from, on = [], valid } = joins[position] ?? {};
+    const { to = "?", from, on = [], valid, grain } = joins[position] ?? {};
     const own = joins[from ?? -1]?.to ?? fact;
     const keys = on.map(([key, toKey]) => `${this.#value(own, key)} = ${this.#value(to, toKey)}`);
     const before = from === undefined ? "" : `${this.#label(own)} with ${this.#label(to)} `;
     const bounds = valid === undefined ? [] : [this.#value(to, valid.from), this.#value(to, valid.until)];
     const holds = bounds.length === 0 ? "" : ` where it holds, from ${bounds.join(" until ")}`;
-    return `${before}joined by ${keys.join(" and ")}${holds}`;
+    const period = grain === undefined ? "" : ` (${grain})`;
+    return `${before}joined by ${keys.join(" and ")}${period}${holds}`;
   }
 
   #tree(metric: MetricTree): string {

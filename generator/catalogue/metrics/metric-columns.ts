@@ -5,6 +5,7 @@ import {
   groupKey,
   isDayGrain,
   type Leaf,
+  METRIC_TIME,
   type MetricTree,
 } from "@routewright/runtime/model";
 import type { DescribedColumn } from "../catalogue.js";
@@ -19,6 +20,8 @@ export interface DeclaredTypes {
   readonly value: (leaf: Leaf) => string | null;
   /** Whether the project marks a measure as private; of a model's own measures it marks none. */
   readonly isPrivate?: (measure: string) => boolean;
+  /** Whether a group is made of a time: of these only those of `metric_time` are filters, since each time has many. */
+  readonly isDerived?: (group: string) => boolean;
   readonly isClickhouse: boolean;
 }
 
@@ -116,6 +119,7 @@ export function groupFilters(
 ): readonly ColumnFilter[] {
   return groups.flatMap(({ name, grains }): readonly ColumnFilter[] => {
     if (grains !== undefined) return [{ column: name, type: "date" }];
+    if (types.isDerived?.(name) === true && !name.startsWith(`${METRIC_TIME}__`)) return [];
     const declared = types.group(name).type;
     const type = declared === null ? "text" : filterTypeOf(declared, !types.isClickhouse);
     return type === null ? [] : [{ column: name, type }];

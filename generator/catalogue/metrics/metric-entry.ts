@@ -11,16 +11,17 @@ import {
   type SavedQuery,
   type Tier,
   TIERS,
+  withoutMetricTime,
 } from "@routewright/runtime/model";
 import { textOr } from "../../manifest/json.js";
-import type { Model } from "../../manifest/model.js";
-import type { SemanticMetric } from "../../manifest/semantic-layer.js";
+import { knownColumns, type Model } from "../../manifest/model.js";
+import type { SemanticMetric, SemanticModel } from "../../manifest/semantic-layer.js";
 import { type CatalogueEntry, complaint, type Problem, type Skipped } from "../catalogue.js";
 import type { Context } from "../endpoint.js";
 import { type ModelTags, pathOf } from "../path.js";
 import type { AggregateParts, NotCompiled } from "./aggregate-parts.js";
 import { type DeclaredTypes, type DescribedMeasure, groupedColumns, groupFilters } from "./metric-columns.js";
-import type { SemanticIndex } from "./semantic-index.js";
+import type { ReachableDimension, SemanticIndex } from "./semantic-index.js";
 
 /** Endpoints, and what is skipped. */
 export interface Made {
@@ -121,7 +122,7 @@ export function entryOf(
   const models = parts.models;
   const tier = strictest([
     named.tier,
-    ...[...models, ...(readsSpines ? index.manifest.semantics.spines : [])]
+    ...[...models, ...(made.spines.length > 0 ? index.manifest.semantics.spines : [])]
       .map((model) => index.tierOf(model, context.defaultTier))
       .filter((each) => each !== null),
   ]);
@@ -183,19 +184,31 @@ function declaredTypes(
   isClickhouse: boolean,
 ): DeclaredTypes {
   const leaves = measures.flatMap(({ metric }) => leavesOf(metric));
-  const facts = [...new Set(leaves.map(({ fact }) => fact))];
   const isTimePrivate = leaves.some(({ fact, time = "" }) => {
     const model = index.model(fact);
     return model !== undefined && index.reachable(model).get(time)?.isPrivate === true;
   });
-  const models = facts.flatMap((name) => index.model(name) ?? []);
-  const typeOf = (model: (typeof models)[number], expr: string): string | null =>
+  const typeOf = (model: SemanticModel, expr: string): string | null =>
     index.columns(model).find(({ name }) => name.toLowerCase() === expr.toLowerCase())?.type ?? null;
+  const dimensionsNamed = (name: string): readonly ReachableDimension[] =>
+    leaves.flatMap(({ fact, time }) => {
+      const model = index.model(fact);
+      const own = name === METRIC_TIME ? name : withoutMetricTime(name, time);
+      return (model === undefined ? undefined : index.reachable(model).get(own)) ?? [];
+    });
+  const groupType = ({ model, expr, derived }: ReachableDimension): string | null => {
+    if (derived === undefined) return typeOf(model, expr);
+    if ("part" in derived) return isClickhouse ? "Int32" : "integer";
+    const node = index.node(derived.spine);
+    const columns = node === undefined ? [] : knownColumns(node);
+    return columns.find(({ name }) => name.toLowerCase() === derived.column.toLowerCase())?.type ?? null;
+  };
   return {
     isClickhouse,
     isPrivate: (measure) => index.metrics.get(measure)?.node.isPrivate === true,
+    isDerived: (name) => dimensionsNamed(name).some(({ derived }) => derived !== undefined),
     group: (name) => {
-      const all = models.flatMap((model) => index.reachable(model).get(name) ?? []);
+      const all = dimensionsNamed(name);
       const [found] = all;
       if (found === undefined)
         return {
@@ -204,7 +217,7 @@ function declaredTypes(
           isPrivate: name === METRIC_TIME && isTimePrivate,
         };
       const isPrivate = all.some((each) => each.isPrivate);
-      return { type: typeOf(found.model, found.expr), description: found.description, isPrivate };
+      return { type: groupType(found), description: found.description, isPrivate };
     },
     value: ({ fact, value }: Leaf) => {
       const model = index.model(fact);

@@ -10,6 +10,7 @@ import {
   type MetricTree,
   OPTION_COLUMNS,
   OPTION_FIELDS,
+  withoutMetricTime,
 } from "@routewright/runtime/model";
 import { isObject, textOr, textsOf } from "../../manifest/json.js";
 import type { SemanticMetric, SemanticModel } from "../../manifest/semantic-layer.js";
@@ -44,7 +45,10 @@ export class MetricGroups {
     if (taken !== undefined)
       throw new NotCompiled(`${taken} is a parameter of requests for groups, or a column of their answers.`);
     for (const { name } of groups)
-      if (name !== METRIC_TIME) for (const model of models) parts.dimension(model, name);
+      for (const leaf of leaves) {
+        const own = withoutMetricTime(name, leaf.time);
+        if (name !== METRIC_TIME) parts.dimension(this.#modelOf(leaf), own);
+      }
     return groups;
   }
 
@@ -81,7 +85,11 @@ export class MetricGroups {
   }
 
   #default(metric: SemanticMetric, tree: MetricTree): readonly AggregateGroup[] {
-    return this.#possible(metric, tree, (each) => each.join === null && !each.isEntity && !each.isPrivate);
+    return this.#possible(
+      metric,
+      tree,
+      (each) => each.join === null && !each.isEntity && !each.isPrivate && each.derived === undefined,
+    );
   }
 
   #declared(metric: SemanticMetric, tree: MetricTree, asked: GroupBy): readonly AggregateGroup[] {
@@ -111,7 +119,7 @@ export class MetricGroups {
       return [finest === undefined ? { name } : timeGroup(name, finest)];
     });
     const time = this.#metricTime(metric, leaves);
-    return time === null ? shared : [time, ...shared];
+    return time === null ? shared : [time, ...this.#ofMetricTime(leaves, isWanted), ...shared];
   }
 
   /** Name and finest grain of the dimensions of a leaf; null for one that is no time. */
@@ -123,9 +131,30 @@ export class MetricGroups {
     const all = [...this.#index.reachable(this.#modelOf(leaf)).values()].filter(isWanted);
     const hasOwnTime = leaf.time !== undefined && !shiftedLeaves(tree).has(leaf);
     const isServed = (each: ReachableDimension): boolean =>
-      (hasOwnTime || !isHeld(each)) &&
-      (each.name !== leaf.time || each.grain === undefined || this.#hasTime(leaf, each.grain));
+      (hasOwnTime || !isHeld(each)) && this.#hasTimeOf(leaf, each);
     return new Map(all.filter(isServed).map((each) => [each.name, each.grain ?? null]));
+  }
+
+  #hasTimeOf(leaf: Leaf, { name, grain, derived }: ReachableDimension): boolean {
+    if (derived?.time === leaf.time) return this.#hasTime(leaf, "day");
+    return name !== leaf.time || grain === undefined || this.#hasTime(leaf, grain);
+  }
+
+  /** What is made of the times of all leaves. */
+  #ofMetricTime(
+    leaves: readonly Leaf[],
+    isWanted: (each: ReachableDimension) => boolean,
+  ): readonly AggregateGroup[] {
+    const [first, ...others] = leaves.map((leaf) => {
+      const all = [...this.#index.reachable(this.#modelOf(leaf)).values()];
+      const made = all.filter(
+        (each) => each.derived?.time === leaf.time && isWanted({ ...each, isPrivate: false }),
+      );
+      return made.map(({ name }) => METRIC_TIME + name.slice(leaf.time?.length ?? 0));
+    });
+    return (first ?? [])
+      .filter((name) => others.every((names) => names.includes(name)))
+      .map((name) => ({ name }));
   }
 
   /** Accumulated values by time need a row of the time spine per period. */
@@ -167,27 +196,33 @@ function groupByOf(written: unknown): GroupBy {
   if (written === "all") return "all";
   if (!Array.isArray(written)) throw new NotCompiled("group_by is neither `all` nor a list of names.");
   const named = new Map<string, readonly Grain[] | null>();
-  for (const item of written as readonly unknown[]) {
-    const { name, grains } = groupOf(item);
+  for (const { name, grains } of (written as readonly unknown[]).flatMap(groupsIn)) {
     const known = named.get(name);
     named.set(name, grains === null || known === null ? grains : [...(known ?? []), ...grains]);
   }
   return [...named].map(([name, grains]) => ({ name, grains }));
 }
 
-function groupOf(item: unknown): { readonly name: string; readonly grains: readonly Grain[] | null } {
+interface NamedGroup {
+  readonly name: string;
+  readonly grains: readonly Grain[] | null;
+}
+
+/** A name, alone or with its grains; grains of the project's own, and parts of dates, are names of their own. */
+function groupsIn(item: unknown): readonly NamedGroup[] {
   if (typeof item === "string") {
     const [, name = item, grain = ""] = /^(.*)__(\w+)$/.exec(item) ?? [];
-    return isGrain(grain) ? { name, grains: [grain] } : { name: item, grains: null };
+    return [isGrain(grain) ? { name, grains: [grain] } : { name: item, grains: null }];
   }
   const name = isObject(item) ? textOr(item["name"], textOr(item["column"], "")) : "";
   if (!isObject(item) || name === "")
     throw new NotCompiled("An item of group_by is neither a name nor `{name, grains}`.");
+  if (item["grains"] === undefined) return [{ name, grains: null }];
   const written = textsOf(item["grains"]);
-  const custom = written.filter((grain) => !isGrain(grain));
-  if (custom.length > 0)
-    throw new NotCompiled(
-      `group_by gives ${name} the grain ${custom.join(", ")}, which is no standard one: custom grains are not compiled.`,
-    );
-  return { name, grains: item["grains"] === undefined ? null : written.filter(isGrain) };
+  const standard = written.filter(isGrain);
+  const others = written.filter((grain) => !isGrain(grain));
+  return [
+    ...(standard.length > 0 || others.length === 0 ? [{ name, grains: standard }] : []),
+    ...others.map((grain) => ({ name: `${name}__${grain}`, grains: null })),
+  ];
 }

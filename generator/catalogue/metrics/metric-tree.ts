@@ -13,6 +13,7 @@ import {
   type Period,
   projectSqlProblem,
   timedLeaves,
+  withoutMetricTime,
   tokensOf,
   ownValue,
 } from "@routewright/runtime/model";
@@ -230,7 +231,8 @@ export class MetricTrees {
     const filter = read.parts.map((part): FixedFilter[number] => {
       if (typeof part === "string") return part;
       const { dimension, grain } = part;
-      return { dimension, ...(grain !== undefined && { grain: standardGrain(grain) }) };
+      if (grain === undefined) return { dimension };
+      return isGrain(grain) ? { dimension, grain } : { dimension: `${dimension}__${grain}` };
     });
     const problem = projectSqlProblem(textsOf(filter));
     if (problem !== null) throw new NotCompiled(`The filter ${template} is not compiled: ${problem}.`);
@@ -250,7 +252,7 @@ export class MetricTrees {
     for (const part of filters.flat()) {
       if (typeof part === "string") continue;
       if (part.dimension !== METRIC_TIME) {
-        const isOfHeld = isHeld(this.#parts.dimension(model, part.dimension));
+        const isOfHeld = isHeld(this.#parts.dimension(model, withoutMetricTime(part.dimension, tree.time)));
         if (isOfHeld && (tree.time === undefined || shifted.has(tree)))
           throw new NotCompiled(
             `A filter names ${part.dimension}, whose rows hold for a time, and the metric has none or counts rows at other times.`,

@@ -6,6 +6,7 @@ import {
   leavesOf,
   METRIC_TIME,
   type SavedQuery,
+  withoutMetricTime,
 } from "@routewright/runtime/model";
 import { textsOf } from "../../manifest/json.js";
 import { readCall } from "../../manifest/filter-template.js";
@@ -83,9 +84,9 @@ function askedGroup(
   const asked = grain ?? own.toSorted(compareGrains).at(-1);
   if (asked !== undefined && found.some((group) => group?.grains?.includes(asked) !== true))
     throw new NotCompiled(`group_by asks ${name} by ${asked}, which it does not have.`);
-  for (const { fact } of measures.flatMap(({ metric }) => leavesOf(metric))) {
+  for (const { fact, time } of measures.flatMap(({ metric }) => leavesOf(metric))) {
     const model = index.model(fact);
-    if (name !== METRIC_TIME && model !== undefined) parts.dimension(model, name);
+    if (name !== METRIC_TIME && model !== undefined) parts.dimension(model, withoutMetricTime(name, time));
   }
   return {
     key: asked === undefined ? name : groupKey(name, asked),
@@ -98,10 +99,7 @@ function nameAndGrain(text: string): readonly [name: string, grain: AskedGroup["
   const written = text.includes("(") ? readCall(text) : { dimension: text };
   if ("problem" in written) throw new NotCompiled(`group_by ${text}: ${written.problem}.`);
   const { dimension, grain = "" } = written as { dimension: string; grain?: string };
-  if (grain !== "") {
-    if (!isGrain(grain)) throw new NotCompiled(`The grain ${grain} is a custom one, which is not compiled.`);
-    return [dimension, grain];
-  }
+  if (grain !== "") return isGrain(grain) ? [dimension, grain] : [`${dimension}__${grain}`, undefined];
   const [, name = "", suffix = ""] = /^(.*)__(\w+)$/.exec(dimension) ?? [];
   return isGrain(suffix) ? [name, suffix] : [dimension, undefined];
 }

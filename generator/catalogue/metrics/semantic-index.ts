@@ -1,9 +1,23 @@
-import { compareGrains, type Grain, isGrain, isTier, type Tier, TIERS } from "@routewright/runtime/model";
+import {
+  compareGrains,
+  DATE_PARTS,
+  type DatePart,
+  type Grain,
+  isGrain,
+  isTier,
+  type Tier,
+  TIERS,
+} from "@routewright/runtime/model";
 import type { ModelColumn } from "../../manifest/model-columns.js";
 import { isObject, textOr } from "../../manifest/json.js";
 import type { Manifest } from "../../manifest/manifest.js";
 import { knownColumns, type Model } from "../../manifest/model.js";
-import type { SemanticMeasure, SemanticMetric, SemanticModel } from "../../manifest/semantic-layer.js";
+import type {
+  SemanticMeasure,
+  SemanticMetric,
+  SemanticModel,
+  SemanticSpine,
+} from "../../manifest/semantic-layer.js";
 import { type PrivateMarks, WHOLE } from "../catalogue.js";
 import { inheritedPrivacyOf } from "../lineage.js";
 import { isPublished } from "../../manifest/publishing.js";
@@ -22,7 +36,13 @@ export interface ReachableDimension {
   readonly isEntity: boolean;
   readonly isPrivate: boolean;
   readonly description: string;
+  /** What it is made of, where it is a part of a date or a period of a time spine. */
+  readonly derived?: DerivedDimension;
 }
+
+export type DerivedDimension = { readonly time: string } & (
+  { readonly part: DatePart } | { readonly spine: SemanticSpine; readonly column: string }
+);
 
 /** A many-to-one join by an entity: pairs of expressions that are equal. */
 export interface SemanticJoin {
@@ -175,8 +195,31 @@ export class SemanticIndex {
     const found = new Map<string, ReachableDimension>();
     for (const each of [...this.#own(model), ...this.#joined(model)])
       if (!found.has(each.name)) found.set(each.name, each);
+    for (const each of [...found.values()].flatMap((time) => this.#derivedOf(time)))
+      found.set(each.name, each);
     this.#reachable.set(model.name, found);
     return found;
+  }
+
+  /** Parts of the date of a time, and its periods in the time spines. */
+  #derivedOf({ grain, ...time }: ReachableDimension): readonly ReachableDimension[] {
+    if (grain === undefined) return [];
+    const parts = DATE_PARTS.map((part) => ({
+      ...time,
+      name: `${time.name}__extract_${part}`,
+      derived: { time: time.name, part },
+    }));
+    const { spines } = this.manifest.semantics;
+    const customs = spines.flatMap((spine) =>
+      spine.customs
+        .filter(() => isGrain(spine.grain) && compareGrains(grain, spine.grain) <= 0)
+        .map(({ name, column }) => ({
+          ...time,
+          name: `${time.name}__${name}`,
+          derived: { time: time.name, spine, column },
+        })),
+    );
+    return [...parts, ...customs];
   }
 
   #own(model: SemanticModel): readonly ReachableDimension[] {

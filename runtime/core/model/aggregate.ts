@@ -30,6 +30,10 @@ export function isDayGrain(grain: Grain): boolean {
   return compareGrains(grain, "day") >= 0;
 }
 
+/** Parts of a date, as numbers; of `dow` Monday is 1. */
+export const DATE_PARTS = ["year", "quarter", "month", "day", "dow", "doy"] as const;
+export type DatePart = (typeof DATE_PARTS)[number];
+
 /** A value of a row: a column, or an expression of the dbt project over the columns of its relation. */
 export type AggregateValue = {
   readonly name: string;
@@ -49,13 +53,14 @@ export interface AggregateRelation {
 /**
  * A left join of many rows to one. `to`: a relation; `on`: values of the two sides that are equal; `from`: the join (its
  * position) whose rows have the keys, else the fact. `valid`: of rows that hold from a value of theirs on, before another
- * or for ever: those at the time of the measure.
+ * or for ever: those at the time of the measure. `grain`: keys are times, whose periods are equal.
  */
 export interface AggregateJoin {
   readonly to: string;
   readonly from?: number;
   readonly on: readonly (readonly [key: string, toKey: string])[];
   readonly valid?: { readonly from: string; readonly until: string };
+  readonly grain?: Grain;
 }
 
 /** A relation whose rows are aggregated, with what they are joined to. */
@@ -71,10 +76,16 @@ export interface DimensionPlace {
   readonly join?: number;
 }
 
+/** What is made of the days of a time: a part of the date, or the period that a column of a time spine has for it. */
+export type DerivedTime = { readonly time: string } & (
+  { readonly part: DatePart } | { readonly spine: string; readonly value: string }
+);
+
 /** What rows are grouped and filtered by. `grain`: of a time, the finest that it has. */
 export interface AggregateDimension {
   readonly name: string;
   readonly grain?: Grain;
+  readonly derived?: DerivedTime;
   readonly places: readonly DimensionPlace[];
 }
 
@@ -252,6 +263,13 @@ export interface AskedGrouping {
 export function joinsTo(joins: readonly AggregateJoin[], position: number): readonly number[] {
   const from = joins[position]?.from;
   return from === undefined || from >= position ? [position] : [...joinsTo(joins, from), position];
+}
+
+/** The dimension that a name means where `metric_time` is `time`: of what is made of it, too. */
+export function withoutMetricTime(name: string, time: string | undefined): string {
+  if (time === undefined) return name;
+  if (name === METRIC_TIME) return time;
+  return name.startsWith(`${METRIC_TIME}__`) ? time + name.slice(METRIC_TIME.length) : name;
 }
 
 /** The key of a group in a row: as it is asked. */

@@ -1,4 +1,4 @@
-import type { Grain, Leaf, Period } from "../model/aggregate.js";
+import type { DatePart, Grain, Leaf, Period } from "../model/aggregate.js";
 import type { Condition, Selection } from "../model/query.js";
 import type { DerivedRows } from "./relations.js";
 import type { Sql } from "./sql.js";
@@ -46,6 +46,9 @@ export interface AggregateDialect {
   readonly joinedValue: (value: Part) => Part;
   /** The first day of a period in UTC; of a finer grain its first instant, without a zone. */
   readonly truncated: (value: Part, grain: Grain, column: ResultColumn) => Part;
+  /** A part of a time's date in UTC, and its type. */
+  readonly datePart: (value: Part, part: DatePart, column: ResultColumn) => Part;
+  readonly datePartColumn: ResultColumn;
   /** The type of a truncated time. */
   readonly periodColumn: (grain: Grain) => ResultColumn;
   /** The same in the type that expressions of the project compare with a time. */

@@ -1,0 +1,85 @@
+import { expect, it } from "vitest";
+import { serveManifest } from "../support/service.js";
+import { questionManifest, questionMetric, questionTables } from "./question-tables.js";
+
+const schema = await questionTables();
+const amount = { name: "amount" };
+const metrics = {
+  ...questionMetric("amount", "simple", { measure: amount }),
+  ...questionMetric(
+    "amount_of_a_quarter",
+    "simple",
+    { measure: amount },
+    "{{ TimeDimension('metric_time', 'fiscal_quarter') }} = 'Q2025-4' and {{ TimeDimension('metric_time').date_part('month') }} = 1",
+  ),
+  ...questionMetric("on_spine", "simple", {
+    measure: { ...amount, join_to_timespine: true, fill_nulls_with: 0 },
+  }),
+  ...questionMetric("running", "cumulative", {
+    measure: amount,
+    cumulative_type_params: { period_agg: "last" },
+  }),
+  ...questionMetric("before", "derived", {
+    expr: "earlier",
+    metrics: [{ name: "amount", alias: "earlier", offset_window: { count: 30, granularity: "day" } }],
+  }),
+};
+const url = await serveManifest(questionManifest(schema, metrics), {
+  API_KEYS: JSON.stringify({
+    sk_live_acme: { tier: "tier0", user: "acme", org: "acme" },
+    sk_live_all: { tier: "tier3", user: "all", org: "*" },
+  }),
+});
+
+async function ask(request: string, key = "all"): Promise<unknown> {
+  const response = await fetch(`${url}/v1/shop/${request}`, { headers: { "X-API-Key": `sk_live_${key}` } });
+  return response.json();
+}
+
+it("groups by a custom grain of the time spine, and by a part of the date", async () => {
+  expect(await ask("amount?group_by=metric_time__fiscal_quarter")).toEqual([
+    { metric_time__fiscal_quarter: "Q2025-4", amount: 12 },
+    { metric_time__fiscal_quarter: "Q2026-1", amount: 124 },
+  ]);
+  expect(await ask("amount?group_by=order__ordered_at__extract_month,metric_time__extract_dow")).toEqual([
+    { order__ordered_at__extract_month: 1, metric_time__extract_dow: 4, amount: 12 },
+    { order__ordered_at__extract_month: 2, metric_time__extract_dow: 1, amount: 11 },
+    { order__ordered_at__extract_month: 2, metric_time__extract_dow: 2, amount: 100 },
+    { order__ordered_at__extract_month: 4, metric_time__extract_dow: 3, amount: 13 },
+  ]);
+});
+
+it("filters by them, in requests and in the project", async () => {
+  expect(await ask("amount?metric_time__fiscal_quarter=Q2026-1&metric_time__extract_month=4")).toEqual([
+    { amount: 13 },
+  ]);
+  expect(await ask("amount?metric_time__extract_month[lt]=2&group_by=metric_time__year")).toEqual([
+    { metric_time__year: "2026-01-01", amount: 12 },
+  ]);
+  expect(await ask("amount_of_a_quarter")).toEqual([{ amount_of_a_quarter: 12 }]);
+});
+
+it("rows of another organization are in no custom period", async () => {
+  expect(await ask("amount?group_by=metric_time__fiscal_quarter", "acme")).toEqual([
+    { metric_time__fiscal_quarter: "Q2025-4", amount: 12 },
+    { metric_time__fiscal_quarter: "Q2026-1", amount: 24 },
+  ]);
+});
+
+it("periods without rows are custom periods too", async () => {
+  expect(await ask("on_spine?group_by=metric_time__fiscal_quarter")).toEqual([
+    { metric_time__fiscal_quarter: "Q2025-4", on_spine: 12 },
+    { metric_time__fiscal_quarter: "Q2026-1", on_spine: 124 },
+    { metric_time__fiscal_quarter: "Q2026-2", on_spine: 0 },
+  ]);
+});
+
+it("accumulated and earlier values stand in custom periods", async () => {
+  expect(
+    await ask("running?group_by=metric_time__fiscal_quarter&metric_time__fiscal_quarter=Q2025-4"),
+  ).toEqual([{ metric_time__fiscal_quarter: "Q2025-4", running: 12 }]);
+  expect(await ask("before?group_by=metric_time__fiscal_quarter")).toEqual([
+    { metric_time__fiscal_quarter: "Q2026-1", before: 123 },
+    { metric_time__fiscal_quarter: "Q2026-2", before: 13 },
+  ]);
+});
