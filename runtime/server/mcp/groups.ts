@@ -14,8 +14,9 @@ export function groupsRequest(
   aggregate: NonNullable<CatalogueEndpoint["aggregate"]>,
   { measures = [], group_by: groups = [], filters = {}, ...args }: Arguments,
 ): readonly [CatalogueEndpoint, Arguments] {
-  const { start_date, end_date, sort_by, sort_direction, ...rest } = args;
-  const own = Object.entries({ start_date, end_date, sort_by, sort_direction }).flatMap(([name, value]) =>
+  const { start_date, end_date, sort_by, sort_direction, top, other, totals, compare, ...rest } = args;
+  const named = { start_date, end_date, sort_by, sort_direction, top, other, totals, compare };
+  const own = Object.entries(named).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
   );
   // Without any an endpoint of rows would answer with them.

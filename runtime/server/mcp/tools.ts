@@ -1,6 +1,7 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { GRAINS } from "../../core/model/aggregate.js";
+import { COMPARISONS } from "../../core/model/group-options.js";
 import { FILTER_OPERATORS, operatorOf } from "../../core/model/operators.js";
 import {
   described,
@@ -140,13 +141,26 @@ export const TOOLS = [
           texts,
         ),
         filters: described(
-          `By group, \`group[operator]\`: ${operators.join("; ")}. Without an operator: is the value.`,
+          `By group, \`group[operator]\`, or by the result of a measure that is asked: ${operators.join("; ")}. Without an operator: is the value.`,
           parameters,
         ),
         start_date: described("First day of metrics, YYYY-MM-DD.", text),
         end_date: described("Last day of metrics, inclusive.", text),
         sort_by: described("A group or a measure that is asked.", text),
         sort_direction: oneOf(["ASC", "DESC"]),
+        top: described(
+          "Only so many groups, the greatest by sort_by; with sort_direction ASC the least.",
+          count,
+        ),
+        other: described("With top: one row for all other groups, marked by the column `other`.", flag),
+        totals: described(
+          "Rows for totals too, in the order of group_by; the column `level` counts a row's groups.",
+          flag,
+        ),
+        compare: described(
+          "Adds each value in an earlier period, and the change. Needs both dates.",
+          oneOf(COMPARISONS),
+        ),
         limit,
         offset,
         cursor,
@@ -211,6 +225,10 @@ export interface Arguments {
   readonly end_date?: string;
   readonly sort_by?: string;
   readonly sort_direction?: string;
+  readonly top?: number;
+  readonly other?: boolean;
+  readonly totals?: boolean;
+  readonly compare?: string;
 }
 
 export type ToolParameters = Readonly<Record<string, Value | readonly Value[]>>;

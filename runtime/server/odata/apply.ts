@@ -1,3 +1,4 @@
+import type { Aggregate } from "../../core/model/aggregate.js";
 import type { Caller } from "../../core/model/caller.js";
 import { httpError, isHttpError, type Result } from "../../core/model/errors.js";
 import { FILTER_LIMITS } from "../../core/model/limits.js";
@@ -14,6 +15,9 @@ export interface Grouped {
   readonly filters: readonly string[];
   readonly groups: readonly string[];
   readonly measures: readonly string[];
+  /** Conditions on the groups. */
+  readonly having?: readonly string[];
+  readonly top?: { readonly count: string; readonly by: string; readonly direction: "ASC" | "DESC" };
 }
 
 /** Queries of one `$apply`: the groups, and their total. */
@@ -23,7 +27,7 @@ const notOffered = (text: string) =>
   httpError("notImplemented", { name: text.slice(0, 50).toWellFormed(), reason: APPLY });
 
 const APPLY =
-  "$apply has filter(…), groupby((…),aggregate(…)) and aggregate(…) of the endpoint's groups and measures, and concat(…) of two of these";
+  "$apply has filter(…), groupby((…),aggregate(…)) and aggregate(…) of the endpoint's groups and measures, then filter(…), topcount(…) or bottomcount(…), and concat(…) of two of these";
 
 /** The queries of `$apply`. */
 export function readApply(text: string): Result<readonly Grouped[]> {
@@ -32,16 +36,38 @@ export function readApply(text: string): Result<readonly Grouped[]> {
 }
 
 function readSteps(text: string, before: readonly string[]): Result<readonly Grouped[]> {
-  const filters = [...before];
-  const steps = partsAt("/", text);
-  for (const [i, step] of (steps ?? []).entries()) {
-    const call = callOf(step);
-    const isLast = i === (steps?.length ?? 0) - 1;
-    if (call?.name === "filter" && !isLast) filters.push(call.inside);
-    else if (call === null || !isLast) return notOffered(step);
-    else return readLast(call, filters);
+  const steps = (partsAt("/", text) ?? []).map(callOf);
+  const last = steps.findIndex((step) => step?.name !== "filter");
+  const call = steps[last];
+  if (call === undefined || call === null) return notOffered(text);
+  const filters = [...before, ...steps.slice(0, last).map((step) => step?.inside ?? "")];
+  const made = readLast(call, filters);
+  const after = steps.slice(last + 1);
+  if (isHttpError(made) || after.length === 0) return made;
+  const [only, ...others] = made;
+  return only === undefined || others.length > 0 || only.groups.length === 0
+    ? notOffered(text)
+    : readAfter(only, after);
+}
+
+/** What follows groups: conditions, then at last the first of them. */
+function readAfter(grouped: Grouped, steps: readonly (Transformation | null)[]): Result<readonly Grouped[]> {
+  const having: string[] = [];
+  for (const [i, step] of steps.entries()) {
+    const isLast = i === steps.length - 1;
+    if (step?.name === "filter") having.push(step.inside);
+    else {
+      const top = isLast && step !== null ? topOf(step) : undefined;
+      return top === undefined ? notOffered(step?.name ?? "") : [{ ...grouped, having, top }];
+    }
   }
-  return notOffered(text);
+  return [{ ...grouped, having }];
+}
+
+function topOf({ name, inside }: Transformation): Grouped["top"] {
+  const [, count = "", by = ""] = /^\s*(\d{1,9})\s*,\s*([\p{L}_][\p{L}\p{Nd}_]*)\s*$/u.exec(inside) ?? [];
+  if (by === "" || (name !== "topcount" && name !== "bottomcount")) return undefined;
+  return { count, by, direction: name === "topcount" ? "DESC" : "ASC" };
 }
 
 function readLast({ name, inside }: Transformation, filters: readonly string[]): Result<readonly Grouped[]> {
@@ -99,27 +125,31 @@ export async function resolveGrouped(
   gateway: Gateway,
   set: OdataSet,
   caller: Caller,
-  { filters, groups, measures }: Grouped,
+  grouped: Grouped,
   { options, representation }: { readonly options: OdataOptions; readonly representation: Representation },
 ): Promise<Result<OdataQuery>> {
   const { endpoint } = set;
+  const { groups, measures, having = [] } = grouped;
+  const filters = [...grouped.filters, ...having];
   const { aggregate, pagination, filter } = endpoint.spec;
   if (aggregate === undefined)
     return httpError("notImplemented", { name: "$apply", reason: "the endpoint has no measures" });
   if (filters.length > 0 && filter !== true)
     return httpError("notImplemented", { name: "filter", reason: "this set takes no conditions" });
+  const wrong = grouped.filters.find((text) => namesOf(text).some((name) => isMeasure(aggregate, name)));
+  if (wrong !== undefined) return notOffered(`filter(${wrong})`);
   const top = readCount("top", options);
   if (isHttpError(top)) return top;
   const size = pageSizeOf(set, representation);
   const limit = pagination === null ? "" : String(Math.max(1, Math.min(top ?? Infinity, size)));
   const { skip, skiptoken } = options.system;
-  const order = readGroupOrder(options);
+  const order = readGroupOrder(options, grouped.top);
   if (isHttpError(order)) return order;
   const [by, direction] = order;
   const named: Readonly<Record<string, string | undefined>> = {
     ...{ group_by: groups.join(","), [aggregate.of]: measures.join(",") },
     ...{ [FILTER]: filters.map((each) => `(${each})`).join(" and "), sort_by: by },
-    ...{ sort_direction: by && direction, limit, offset: skip, cursor: skiptoken },
+    ...{ sort_direction: by && direction, limit, offset: skip, cursor: skiptoken, top: grouped.top?.count },
   };
   const sent = Object.entries(named).flatMap(([name, value]) =>
     value ? [[name, { from: "query" as const, texts: [value] }] as const] : [],
@@ -135,11 +165,23 @@ export async function resolveGrouped(
   return { query: { ...query, selection }, top, selected: [...groups, ...measures] };
 }
 
-/** The one group or measure of `$orderby`, and its direction; empty without it. */
-function readGroupOrder({ system: { orderby = "" } }: OdataOptions): Result<readonly [string, string]> {
+/** Names in a condition, without its texts. */
+const namesOf = (condition: string): readonly string[] =>
+  condition.replaceAll(/'(?:[^']|'')*'/g, "").match(/[\p{L}_][\p{L}\p{Nd}_]*/gu) ?? [];
+
+/** Rows have no measures: a condition before the groups names none. */
+const isMeasure = ({ measures }: Aggregate, name: string): boolean =>
+  measures.some((measure) => measure.name === name);
+
+/** The one group or measure of `$orderby`, and its direction; empty without it. The first groups are in their own order. */
+function readGroupOrder(
+  { system: { orderby = "" } }: OdataOptions,
+  first: Grouped["top"],
+): Result<readonly [string, string]> {
   const [by = "", direction = "asc", ...more] = orderby.trim().split(/\s+/);
-  if (orderby.includes(","))
+  if (orderby.includes(",") || (first !== undefined && orderby !== ""))
     return httpError("notImplemented", { name: "$orderby", reason: "groups are sorted by one of them" });
+  if (first !== undefined) return [first.by, first.direction];
   const isOrder = more.length === 0 && /^(?:asc|desc)$/i.test(direction);
   const type = "the name of a group or measure, with asc or desc";
   return isOrder ? [by, direction] : httpError("valueNotOfType", { name: "$orderby", type });

@@ -21,6 +21,15 @@ describe("$apply", () => {
       "filter(status eq 'paid' or active)/filter(id gt 1)/aggregate(n)",
       "measures=n&filter=(status eq 'paid' or active) and (id gt 1)",
     ],
+    [
+      "filter(status ne 'void')/groupby((status),aggregate(n))/filter(n gt 1)",
+      "group_by=status&measures=n&filter=status ne 'void'&n[gt]=1",
+    ],
+    ["groupby((status),aggregate(n))/topcount(2,n)", "group_by=status&measures=n&top=2&sort_by=n"],
+    [
+      "groupby((status),aggregate(n))/filter(n lt 9)/bottomcount(1,n)",
+      "group_by=status&measures=n&n[lt]=9&top=1&sort_by=n&sort_direction=ASC",
+    ],
   ])("%s has the groups of the endpoint", async (text, native) => {
     const { text: expected, status } = await sendRequest(url, `/v1/shop/sums?${encodeURI(native)}`, {
       key: KEYS.tier3,
