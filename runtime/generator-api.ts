@@ -12,7 +12,7 @@ export * from "./core/model/database-types.js";
 export * from "./core/model/limits.js";
 export * from "./core/model/operators.js";
 export * from "./core/model/schema.js";
-export { FORMAT_SUFFIXES, isDate } from "./core/model/query.js";
+export { FORMAT_SUFFIXES, isDate, withDigest } from "./core/model/query.js";
 export {
   failed,
   type Failure,

@@ -5,7 +5,7 @@ import type {
   AskedGrouping,
   TimeSpine,
 } from "@routewright/runtime/model";
-import { columnNamed } from "@routewright/runtime/model";
+import { columnNamed, withDigest } from "@routewright/runtime/model";
 import { DatabaseUnreachable, loadMetrics, type Warehouse } from "@routewright/runtime/server";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { jsonKindOf } from "../catalogue/types/json-schema.js";
@@ -214,7 +214,7 @@ export function groupingOf(aggregate: Aggregate, measures: readonly AggregateMea
       name,
       ...(grain !== undefined && { grain }),
     }));
-  return { aggregate, groups, measures };
+  return { aggregate: withDigest(aggregate), groups, measures };
 }
 
 function compareType(entry: CatalogueEntry, name: string, live: string): readonly Mismatch[] {

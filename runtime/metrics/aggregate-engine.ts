@@ -1,6 +1,4 @@
-import { isDeepStrictEqual } from "node:util";
 import {
-  type Aggregate,
   type AggregateRelation,
   type AskedGrouping,
   leavesOf,
@@ -8,7 +6,7 @@ import {
 } from "../core/model/aggregate.js";
 import { columnNamed } from "../core/model/column-names.js";
 import type { Relation } from "../core/model/endpoint.js";
-import { columnsOf, type Condition, type Selection } from "../core/model/query.js";
+import { columnsOf, type Condition, type Selection, withDigest } from "../core/model/query.js";
 import { groupingKey } from "../core/model/query-key.js";
 import type { DerivedRows, Relations } from "../core/warehouse/relations.js";
 import { join, sql, type Sql } from "../core/warehouse/sql.js";
@@ -37,8 +35,6 @@ export interface AggregateOptions {
 /** Makes statements of groups: it asks the database for the types of what they read. */
 export class AggregateEngine {
   readonly #options: AggregateOptions;
-  /** The same object while the names are the same, so that its text is made once (`groupingKey`). */
-  readonly #renamed = new WeakMap<Aggregate, Aggregate>();
 
   constructor(options: AggregateOptions) {
     this.#options = options;
@@ -95,11 +91,8 @@ export class AggregateEngine {
           : of,
       );
     if (relations.every((of, i) => of === aggregate.relations[i])) return grouping;
-    const known = this.#renamed.get(aggregate);
-    if (isDeepStrictEqual(known?.relations, relations)) return { ...grouping, aggregate: known ?? aggregate };
-    const renamed = { ...aggregate, relations };
-    this.#renamed.set(aggregate, renamed);
-    return { ...grouping, aggregate: renamed };
+    const identity = `${aggregate.digest} ${JSON.stringify(relations)}`;
+    return { ...grouping, aggregate: withDigest({ ...aggregate, relations }, identity) };
   }
 
   /** Values of a relation with their types. */

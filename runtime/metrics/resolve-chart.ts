@@ -1,8 +1,8 @@
-import { type Aggregate, type AskedGroup, type Grain, GRAINS, isGrain } from "../core/model/aggregate.js";
+import { type AskedGroup, type Grain, GRAINS, isGrain } from "../core/model/aggregate.js";
 import { httpError, isHttpError, type Result } from "../core/model/errors.js";
 import { MAX_CHART_POINTS } from "../core/model/limits.js";
 import { Projection } from "../core/model/projection.js";
-import type { Condition, RawFields, Selection } from "../core/model/query.js";
+import { type Condition, type RawFields, type Selection, withDigest } from "../core/model/query.js";
 import type { ServedEndpoint } from "../core/model/served-endpoint.js";
 import { readList, readRequired, readSingle } from "../core/request/request-fields.js";
 import { missingFilter, readConditions, unsupported, withOperators } from "../core/request/resolve-query.js";
@@ -96,7 +96,7 @@ export function pointsOf(
     { name: `sum${String(i)}`, groups: [], metric: { ...leaf, value, aggregation: "sum" } as const },
     { name: `count${String(i)}`, groups: [], metric: { ...leaf, value, aggregation: "count" } as const },
   ]);
-  const aggregate: Aggregate = { ...rows.aggregate, measures };
+  const aggregate = withDigest({ ...rows.aggregate, measures });
   const zones = new Map(endpoint.spec.columns.map(({ name, timezone }) => [name, timezone && { timezone }]));
   const columns = new Projection([
     ...groups.map(({ key, name }) => ({ name: key, type: null, ...(grain === null && zones.get(name)) })),

@@ -12,6 +12,7 @@ import {
   leavesOf,
   METRIC_TIME,
   type MetricTree,
+  type ServedAggregate,
   timedLeaves,
   withoutMetricTime,
 } from "../core/model/aggregate.js";
@@ -31,7 +32,7 @@ import { onOf } from "./row-filters.js";
 /** What a request for groups selects: its filters restrict the rows before they are grouped. */
 export function readGroups(
   endpoint: ServedEndpoint,
-  aggregate: Aggregate,
+  aggregate: ServedAggregate,
   fields: RawFields,
   source: "query" | "body",
 ): Result<Selection> {
@@ -72,7 +73,7 @@ function isKnown(
 /** The conditions, the groups and measures, and what else is asked of them. */
 function readAsked(
   endpoint: ServedEndpoint,
-  aggregate: Aggregate,
+  aggregate: ServedAggregate,
   parameters: readonly FilterParameter[],
   fields: RawFields,
 ): Result<ReadOptions> {
@@ -105,7 +106,7 @@ function groupingFields({ of, saved }: Aggregate): readonly string[] {
 
 /** The groups and measures of a request; each group is one of all the measures asked. */
 export function readGrouping(
-  aggregate: Aggregate,
+  aggregate: ServedAggregate,
   fields: RawFields,
   conditions: readonly Condition[],
 ): Result<AskedGrouping> {

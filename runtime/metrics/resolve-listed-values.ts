@@ -1,10 +1,22 @@
-import { type Aggregate, type AskedGrouping, groupNames, timedLeaves } from "../core/model/aggregate.js";
+import {
+  type Aggregate,
+  type AskedGrouping,
+  groupNames,
+  type ServedAggregate,
+  timedLeaves,
+} from "../core/model/aggregate.js";
 import type { Endpoint } from "../core/model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
 import { DEFAULT_MAX_LENGTH, VALUES_PAGE } from "../core/model/limits.js";
 import { beginsWith } from "../core/model/operators.js";
 import { Projection } from "../core/model/projection.js";
-import { columnsOf, type Condition, type RawFields, type Selection } from "../core/model/query.js";
+import {
+  columnsOf,
+  type Condition,
+  type RawFields,
+  type Selection,
+  withDigest,
+} from "../core/model/query.js";
 import type { ServedEndpoint, ServedFilter } from "../core/model/served-endpoint.js";
 import { readPage, readRequired, readSingle } from "../core/request/request-fields.js";
 import { missingFilter, readConditions, unsupported, withOperators } from "../core/request/resolve-query.js";
@@ -18,7 +30,7 @@ const OWN_FIELDS: readonly string[] = ["path", "column", "prefix", "limit"];
 /** A column whose values are asked. `grouping`: what the endpoint itself groups, where it serves no rows. */
 interface AskedValues {
   readonly column: string;
-  readonly grouping: { readonly aggregate: Aggregate } | null;
+  readonly grouping: { readonly aggregate: ServedAggregate } | null;
 }
 
 /** A request for the values of a column, before the types in the database are known. */
@@ -34,7 +46,7 @@ export function readValuesQuestion(
   sent: RawFields,
   isFacet: boolean,
 ): Result<ResolvedValues> {
-  const asked = readColumn(endpoint.spec, isPrivate, sent, isFacet);
+  const asked = readColumn(endpoint, isPrivate, sent, isFacet);
   if (isHttpError(asked)) return asked;
   const fields = withOperators(endpoint, new Map([...sent].filter(([name]) => !OWN_FIELDS.includes(name))));
   if (isHttpError(fields)) return fields;
@@ -74,14 +86,13 @@ function filtersOf(
 }
 
 function readColumn(
-  endpoint: Endpoint,
+  { spec: endpoint, aggregate }: ServedEndpoint,
   isPrivate: (column: string) => boolean,
   fields: RawFields,
   isFacet: boolean,
 ): Result<AskedValues> {
   const column = readRequired("column", fields);
   if (isHttpError(column)) return column;
-  const { aggregate } = endpoint;
   const grouping =
     aggregate !== undefined && (aggregate.of === "metrics" || aggregate.rows === false)
       ? { aggregate }
@@ -133,7 +144,7 @@ export function valuesOfRows(
   nameOf: (column: string) => string,
 ): Selection {
   const rows = aggregateOfRows({ spec, filters }, [column], nameOf);
-  const aggregate: Aggregate = {
+  const aggregate = withDigest({
     ...rows.aggregate,
     measures: [
       {
@@ -142,7 +153,7 @@ export function valuesOfRows(
         metric: { kind: "leaf", fact: rows.fact, aggregation: "count", filters: [] },
       },
     ],
-  };
+  });
   const zone = spec.columns.find(({ name }) => name === column)?.timezone;
   const grouping = { aggregate, groups: [{ key: VALUE, name: column }], measures: aggregate.measures };
   const columns = new Projection([
@@ -163,7 +174,7 @@ const ROWS = "rows";
 /** The values of a group, as a request for it has them. */
 export function valuesOfGroup(
   { column, conditions, page }: ResolvedValues,
-  aggregate: Aggregate,
+  aggregate: ServedAggregate,
 ): Result<Selection> {
   const { saved } = aggregate;
   const having = aggregate.measures.filter(
@@ -191,7 +202,7 @@ export function valuesOfGroup(
 }
 
 /** The order of a saved query names its groups. */
-function withoutOrder(aggregate: Aggregate): Aggregate {
+function withoutOrder(aggregate: ServedAggregate): ServedAggregate {
   const { saved } = aggregate;
-  return saved === undefined ? aggregate : { ...aggregate, saved: { ...saved, sort: [] } };
+  return saved === undefined ? aggregate : withDigest({ ...aggregate, saved: { ...saved, sort: [] } });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Aggregate, AskedGroup, Leaf } from "../../runtime/core/model/aggregate.js";
-import type { Condition } from "../../runtime/core/model/query.js";
+import { type Condition, withDigest } from "../../runtime/core/model/query.js";
 import { CLICKHOUSE_AGGREGATES } from "../../runtime/clickhouse/aggregates.js";
 import { groupedRows } from "../../runtime/metrics/answer-rows.js";
 import { POSTGRES_AGGREGATES } from "../../runtime/postgres/aggregates.js";
@@ -42,16 +42,19 @@ function statementOf(
   const isPostgres = on === "postgres";
   const types = isPostgres ? ["text", "date", "numeric"] : ["String", "Date", "Decimal(18, 2)"];
   const columns = VALUES.map((value, i) => ({ name: value.name, type: types[i] ?? "" }));
-  const { texts } = groupedRows({
-    grouping: {
-      aggregate: aggregate ?? aggregateOf(),
-      groups,
-      measures: [{ name, groups: [], metric: volume }],
+  const { texts } = groupedRows(
+    {
+      grouping: {
+        aggregate: withDigest(aggregate ?? aggregateOf()),
+        groups,
+        measures: [{ name, groups: [], metric: volume }],
+      },
+      conditions,
+      types: new Map([["payments", columns]]),
+      dialect: isPostgres ? POSTGRES_AGGREGATES : CLICKHOUSE_AGGREGATES,
     },
-    conditions,
-    types: new Map([["payments", columns]]),
-    dialect: isPostgres ? POSTGRES_AGGREGATES : CLICKHOUSE_AGGREGATES,
-  }, []);
+    [],
+  );
   return texts.join("$1").replace(/ WINDOW types AS .*?have changed'\)\)\)/, "");
 }
 

@@ -153,7 +153,7 @@ export function resolve(
   if (loading !== null) return loading.then(() => resolve(gateway, endpoint, caller, question));
   const { format } = question;
   const asked = { fields, format, own };
-  const { aggregate } = endpoint.spec;
+  const { aggregate } = endpoint;
   if (aggregate === undefined || !asksGroups(endpoint.spec, fields))
     return queryOf(gateway, endpoint, caller, asked, readParameters(endpoint, fields, question.source));
   return loadMetrics().then(({ readGroups }) =>

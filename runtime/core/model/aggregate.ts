@@ -251,9 +251,14 @@ export interface ComparedPeriod {
   readonly times: readonly string[];
 }
 
+/** An aggregate as requests are served from it: two with the same digest have the same statements. */
+export interface ServedAggregate extends Aggregate {
+  readonly digest: string;
+}
+
 /** What a request asks of an aggregate. */
 export interface AskedGrouping {
-  readonly aggregate: Aggregate;
+  readonly aggregate: ServedAggregate;
   readonly groups: readonly AskedGroup[];
   readonly measures: readonly AggregateMeasure[];
   readonly options?: GroupOptions;

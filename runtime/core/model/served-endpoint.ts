@@ -1,3 +1,4 @@
+import type { ServedAggregate } from "./aggregate.js";
 import { filterParameters } from "./column-operators.js";
 import {
   type Column,
@@ -8,7 +9,7 @@ import {
   SORT_FIELDS,
 } from "./endpoint.js";
 import { Projection } from "./projection.js";
-import type { JsonFormat } from "./query.js";
+import { type JsonFormat, withDigest } from "./query.js";
 
 /** A filter of an endpoint, with the time zone that its column declares. */
 export type ServedFilter = FilterParameter & { readonly timezone?: string };
@@ -22,6 +23,7 @@ export class ServedEndpoint {
   readonly all: Projection;
   /** The form of its JSON where a request does not say which. */
   readonly json: JsonFormat;
+  readonly aggregate: ServedAggregate | undefined;
   /** The columns of its groups: those that are asked. */
   readonly grouped = new Projection([]);
   readonly #names: ReadonlySet<string>;
@@ -34,6 +36,7 @@ export class ServedEndpoint {
     this.all =
       own?.all ??
       new Projection(hasOwn ? spec.columns.map((column) => withNumbers(spec, column)) : spec.columns);
+    this.aggregate = own === null ? spec.aggregate && withDigest(spec.aggregate) : own.aggregate;
     this.json = hasOwn ? "json-declared" : jsonOf(spec);
     this.#names = own === null ? namesOf(spec, this.filters) : own.#names;
   }
