@@ -22,6 +22,8 @@ async function outputOf({ name, files = {}, command, variables = {} }: Mistake):
   const set = Object.entries(variables).map(([key, value]) => `${key}='${value}' `);
   const lines = `${out}${err}`
     .replaceAll(folder, "<folder>")
+    // So git ends its search where temporary folders have a file system of their own.
+    .replace(/\(or any parent up to mount point [^)]*\)/, "(or any of the parent directories): .git")
     .split("\n")
     .filter((line) => !/^(added|\d+ endpoints?;)/.test(line));
   return [

@@ -205,7 +205,7 @@ describe("a look-up of columns", () => {
     const database = await ownDatabase();
     await queryAt(
       database,
-      "DO $$ BEGIN FOR i IN 1..500 LOOP EXECUTE format('CREATE TABLE t%s (a int, b text)', i); END LOOP; END $$; ANALYZE",
+      "DO $$ BEGIN FOR i IN 1..100 LOOP EXECUTE format('CREATE TABLE t%s (a int, b text)', i); END LOOP; END $$; ANALYZE",
     );
     const [row] = await queryAt(
       database,

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { mkdtemp, rm, statfs } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,17 +19,24 @@ const inRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, 
 export default async function setup(): Promise<() => Promise<void>> {
   if (process.env["TEST_RAMP_TEMPLATE"] !== undefined) return () => Promise.resolve();
   const template = (process.env["TEST_RAMP_TEMPLATE"] = `test_ramp_${randomBytes(4).toString("hex")}`);
-  const [postgres, clickhouse] = await Promise.all([startPostgres(), startClickhouse()]);
+  const memory = await memoryFolder();
+  // Folders that tests make for themselves. Those of the rest may be large.
+  if (memory !== null && process.env["TEST_SET"] === "quick") process.env["TMPDIR"] ??= memory;
+  const dataDir = memory ?? inRoot(".data/test");
+  const [postgres, clickhouse] = await Promise.all([startPostgres(dataDir), startClickhouse()]);
   return async () => {
     await dropDatabase(postgres.url, template);
     await clickhouse?.stop();
     await postgres.stop();
+    // Clones of CI come and go.
+    if (memory !== null && process.env["CI"] !== undefined)
+      await rm(memory, { recursive: true, force: true });
   };
 }
 
-async function startPostgres(): Promise<{ readonly url: string; stop(): Promise<void> }> {
+async function startPostgres(dataDir: string): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const named = process.env["TEST_DATABASE_URL"];
-  const embedded = named === undefined ? await startEmbeddedPostgres({ dataDir: await dataDir() }) : null;
+  const embedded = named === undefined ? await startEmbeddedPostgres({ dataDir }) : null;
   const url = named ?? embedded?.url ?? "";
   if (embedded !== null) await withoutSync(url);
   process.env["TEST_DATABASE_URL"] = url;
@@ -42,14 +49,16 @@ const MEMORY = "/dev/shm";
 const LEAST_BYTES = 4 * 1024 ** 3;
 
 /**
- * In memory where there is plenty, else in `.data/test`: a database has 300 files, and on a disk whose folders are full of files
- * they take ten times the processor time.
+ * A folder of this clone's in memory, null where there is little of it. A database has 300 files, and on a disk whose folders are
+ * full of files they take ten times the processor time.
  */
-async function dataDir(): Promise<string> {
+async function memoryFolder(): Promise<string | null> {
   const { bavail, bsize } = await statfs(MEMORY).catch(() => ({ bavail: 0, bsize: 0 }));
-  if (bavail * bsize < LEAST_BYTES) return inRoot(".data/test");
+  if (bavail * bsize < LEAST_BYTES) return null;
   const clone = createHash("sha256").update(inRoot("")).digest("hex").slice(0, 12);
-  return join(MEMORY, `routewright-test-${clone}`);
+  const folder = join(MEMORY, `routewright-test-${clone}`);
+  await mkdir(folder, { recursive: true });
+  return folder;
 }
 
 /**

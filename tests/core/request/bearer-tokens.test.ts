@@ -5,12 +5,15 @@ import { KEYS } from "../../support/service.js";
 import { post, type Reply, refusal, sendRequest, statusAndBody } from "../../support/http-client.js";
 import { serveOrders } from "../../support/orders.js";
 
-const [own, foreign] = await Promise.all([
-  startProcess("./oidc-process.ts"),
-  startProcess("./oidc-process.ts"),
-]);
-afterAll(() => Promise.all([own.kill(), foreign.kill()]));
-const issuer = own.said;
+/** Two issuers of one process. */
+async function twoIssuers() {
+  const { said, kill } = await startProcess("./oidc-process.ts", { OIDC_ISSUERS: "2" });
+  const [first = "", second = ""] = said.split(" ");
+  return { first, second, kill };
+}
+
+const { first: issuer, second: foreign, kill } = await twoIssuers();
+afterAll(() => kill());
 const settings = { API_JWT_ISSUER: issuer, API_JWT_AUDIENCE: "orders", API_JWT_CLOCK_SKEW_SECONDS: "10" };
 const { url } = await serveOrders(settings);
 
@@ -79,7 +82,7 @@ describe("a token that is refused", () => {
     ["is not valid yet", { nbf: 4_000_000_000 }, "its claim nbf is missing or not accepted."],
     ["is for another service", { aud: "other" }, "its claim aud is missing or not accepted."],
     ["is for nobody", { aud: undefined }, "its claim aud is missing or not accepted."],
-    ["names another issuer", { iss: foreign.said }, "its claim iss is missing or not accepted."],
+    ["names another issuer", { iss: foreign }, "its claim iss is missing or not accepted."],
     ["has no subject", { sub: undefined }, "its claim sub is missing or not accepted."],
   ];
   it.each(reasons)("%s", async (_, claims, reason) => {
@@ -164,14 +167,14 @@ describe("a token that is refused", () => {
     const secret = JSON.stringify(keys[0]);
     const hmac = `${encode({ alg: "HS256", kid })}.${better}`;
     const forged = [
-      await token({}, foreign.said),
+      await token({}, foreign),
       `${encode({ alg: "none" })}.${better}.`,
       `${encode({ alg: "none", kid })}.${better}.${signature}`,
       `${header}.${better}.${signature}`,
       `${header}.${payload}.`,
       `${hmac}.${createHmac("sha256", secret).update(hmac).digest("base64url")}`,
       `${encode({ alg: "RS256", jwk: keys[0] })}.${better}.${signature}`,
-      `${encode({ alg: "RS256", jku: `${foreign.said}/jwks`, kid: "key-9" })}.${better}.${signature}`,
+      `${encode({ alg: "RS256", jku: `${foreign}/jwks`, kid: "key-9" })}.${better}.${signature}`,
       `${encode({ alg: "RS256", kid, crit: ["exp"] })}.${better}.${signature}`,
     ];
     for (const each of forged)
@@ -204,30 +207,29 @@ it("a token and a key that are sent together are two keys, whichever is the bett
 });
 
 it("the issuer's keys are fetched once, and those of an issuer that rotates are known once they are published", async () => {
-  const rotating = await startProcess("./oidc-process.ts");
-  const rotated = await startProcess("./oidc-process.ts");
+  const { first: rotating, second: rotated, kill: endIssuers } = await twoIssuers();
   const at = (said: string): Promise<{ readonly url: string }> =>
     serveOrders({ ...settings, API_JWT_ISSUER: said });
-  const [{ url: first }, { url: later }] = await Promise.all([at(rotating.said), at(rotated.said)]);
+  const [{ url: first }, { url: later }] = await Promise.all([at(rotating), at(rotated)]);
   const from = (said: string, claims: Claims = {}): Promise<string> => token({ iss: said, ...claims }, said);
   const many = await Promise.all(
-    Array.from({ length: 20 }, async () => ask(await from(rotating.said), "/v1/shop/tier2", first)),
+    Array.from({ length: 20 }, async () => ask(await from(rotating), "/v1/shop/tier2", first)),
   );
   expect(new Set(many.map(({ status }) => status))).toEqual(new Set([200]));
   // A key that nobody has published: not fetched at will.
   for (let i = 0; i < 5; i++)
     await ask(`${encode({ alg: "RS256", kid: `guess-${String(i)}` })}.e30.c2ln`, "/v1/shop/tier2", first);
-  expect(await (await fetch(`${rotating.said}/requests`)).text()).toBe("1");
+  expect(await (await fetch(`${rotating}/requests`)).text()).toBe("1");
 
-  const old = await from(rotated.said);
-  await fetch(`${rotated.said}/rotate`, { method: "POST" });
-  for (const bearer of [old, await from(rotated.said)])
+  const old = await from(rotated);
+  await fetch(`${rotated}/rotate`, { method: "POST" });
+  for (const bearer of [old, await from(rotated)])
     expect((await ask(bearer, "/v1/shop/tier2", later)).status).toBe(200);
 
   // Known keys stay valid while the issuer is gone, however long; without any, the service asks for patience.
-  const last = await from(rotated.said, { exp: seconds() + 86_400 });
-  const { url: cold } = await at(rotated.said);
-  await Promise.all([rotating.kill(), rotated.kill()]);
+  const last = await from(rotated, { exp: seconds() + 86_400 });
+  const { url: cold } = await at(rotated);
+  await endIssuers();
   expect((await ask(last, "/v1/shop/tier2", later)).status).toBe(200);
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
   onTestFinished(() => void vi.useRealTimers());
