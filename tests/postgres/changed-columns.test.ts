@@ -116,10 +116,17 @@ function askMeanwhile(endpoint: string, value: string, callers: number) {
   };
   const running = Promise.all(Array.from({ length: callers }, (_, i) => caller(i)));
   atEnd(() => void (isOver = true));
-  return async (): Promise<{ readonly failed: readonly string[]; readonly asked: number }> => {
-    isOver = true;
-    await running;
-    return { failed, asked };
+  return {
+    /** Waits until so many more are answered. */
+    async more(count: number): Promise<void> {
+      const until = asked + count;
+      await expect.poll(() => asked, { interval: 5 }).toBeGreaterThanOrEqual(until);
+    },
+    async stop(): Promise<readonly string[]> {
+      isOver = true;
+      await running;
+      return failed;
+    },
   };
 }
 
@@ -133,11 +140,13 @@ describe("a varchar that becomes longer while requests run", () => {
     const endpoint = await serve(name, "character varying(10)");
     for (let i = 0; i < 3; i++)
       for (const request of requestsOf("7")) expect((await ask(endpoint, request)).status).toBe(200);
-    const stop = askMeanwhile(endpoint, "7", 4);
-    for (const length of [20, 30, 40]) await change(name, { type: `varchar(${String(length)})` });
-    const { failed, asked } = await stop();
-    expect(failed).toEqual([]);
-    expect(asked).toBeGreaterThan(20);
+    const asking = askMeanwhile(endpoint, "7", 4);
+    for (const length of [20, 30, 40]) {
+      await asking.more(10);
+      await change(name, { type: `varchar(${String(length)})` });
+    }
+    await asking.more(10);
+    expect(await asking.stop()).toEqual([]);
     expect(await walk(endpoint)).toHaveLength(ROWS);
   });
 });
