@@ -8,7 +8,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
 import standalone from "ajv/dist/standalone/index.js";
-import { build, type BuildOptions } from "esbuild";
+import { build, type BuildOptions, type Plugin } from "esbuild";
 import { CATALOGUE_SCHEMA } from "../generator/catalogue/catalogue-schema.js";
 import { META_API_SCHEMA } from "../generator/catalogue/settings/meta-api.js";
 import { META_ROUTEWRIGHT_SCHEMA } from "../generator/catalogue/settings/meta-routewright.js";
@@ -188,6 +188,19 @@ async function bundleMcpServer(): Promise<void> {
   });
 }
 
+/** Zod says what is wrong in 50 languages, which are half of the script. */
+function oneLanguage(): Plugin {
+  return {
+    name: "one language",
+    setup(bundle) {
+      bundle.onLoad({ filter: /zod\/v4\/locales\/index\.js$/ }, ({ path }) => ({
+        contents: 'export { default as en } from "./en.js";',
+        resolveDir: dirname(path),
+      }));
+    },
+  };
+}
+
 /** Scripts and styles of the documents: nothing comes from another host. */
 async function bundlePages(): Promise<void> {
   const scripts: BuildOptions = {
@@ -222,8 +235,17 @@ async function bundlePages(): Promise<void> {
       "guide-style": inRoot("runtime/pages/guide/guide.css"),
       status: inRoot("runtime/pages/status/status-page.ts"),
       "status-style": inRoot("runtime/pages/status/status.css"),
+      "assistant-style": inRoot("runtime/pages/explorer/assistant.css"),
       "account-style": inRoot("runtime/pages/account/account.css"),
     },
+  });
+  // One script in the document of a view, which has no address.
+  await bundleAsset({
+    ...scripts,
+    entryPoints: { assistant: inRoot("runtime/pages/explorer/assistant-page.ts") },
+    format: "iife",
+    define: { "import.meta.url": '"https://host.invalid/docs/assistant.js"' },
+    plugins: [oneLanguage()],
   });
   // Not a module: it runs before the page is drawn.
   await bundleAsset({

@@ -128,7 +128,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ),
     ...within("render", "random"),
     ...within("verify", "aggregates"),
-    ...within("server/mcp", "conformance"),
+    ...within("server/mcp", "apps", "conformance"),
     ...within("ramp/api", "schemathesis"),
     ...within("ramp/providers/conformance"),
     ...within("ramp/simulation"),

@@ -1,6 +1,7 @@
 import type { ListResourcesResult, ReadResourceResult } from "@modelcontextprotocol/server";
 import { categoriesOf } from "../../pages/catalogue-body.js";
 import { ENDPOINT_URI } from "./access.js";
+import { VIEW_RESOURCES, viewAt } from "./apps.js";
 import { describedEndpoint, type ToolRequest } from "./describe.js";
 
 const CATALOGUE = "routewright://catalogue";
@@ -41,12 +42,14 @@ export function resourcesOf({ callable: { endpoints } }: ToolRequest, cursor?: s
   };
   const next = start + PAGE;
   return {
-    resources: start === 0 ? [catalogue, ...page] : page,
+    resources: start === 0 ? [catalogue, ...VIEW_RESOURCES, ...page] : page,
     ...(next < endpoints.length && { nextCursor: String(next) }),
   };
 }
 
 export function readResource(tool: ToolRequest, uri: string): ReadResourceResult {
+  const view = viewAt(uri);
+  if (view !== null) return { contents: [view] };
   const found = uri === CATALOGUE ? catalogueOf(tool) : endpointAt(tool, uri);
   if (found === null) throw refusal(`There is no resource ${uri} that your key may read.`, { uri });
   return { contents: [{ uri, mimeType, text: JSON.stringify(found) }] };

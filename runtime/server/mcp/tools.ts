@@ -1,5 +1,6 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import { viewMeta } from "./apps.js";
 import { GRAINS } from "../../core/model/aggregate.js";
 import { COMPARISONS } from "../../core/model/group-options.js";
 import { FILTER_OPERATORS, operatorOf } from "../../core/model/operators.js";
@@ -201,7 +202,7 @@ export const TOOLS = [
 ];
 
 /** As the protocol lists them: its types know a schema as JSON alone. */
-export const LISTED_TOOLS = TOOLS as unknown as Tool[];
+export const LISTED_TOOLS = TOOLS.map((each) => ({ ...each, ...viewMeta(each.name) })) as unknown as Tool[];
 
 /** Arguments of all tools; each tool's schema says which it takes. */
 export interface Arguments {

@@ -90,6 +90,9 @@ it("reads the catalogue and endpoints as resources, those that its key may call"
   const { resources } = await client.listResources();
   expect(resources.map(({ uri }) => uri)).toEqual([
     "routewright://catalogue",
+    "ui://routewright/chart",
+    "ui://routewright/table",
+    "ui://routewright/endpoint",
     `routewright://endpoints${SALES}`,
   ]);
   const { resourceTemplates } = await client.listResourceTemplates();
