@@ -91,6 +91,17 @@ describe.each([
     for (const n of [10, 10, 11]) await store.publish([deprecated(n)]);
     expect(await published(store)).toHaveLength(2);
   });
+
+  it("are of a date that comes back another one", async () => {
+    const store = await open();
+    for (const n of [10, 11, 10, 10]) {
+      await store.publish([deprecated(n)]);
+      // Ids have the time in milliseconds.
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    const events = await store.after(0, 100);
+    expect(new Set(events.map(({ id }) => id)).size).toBe(3);
+  });
 });
 
 describe("events in PostgreSQL", () => {
