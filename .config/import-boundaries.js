@@ -70,7 +70,7 @@ export const BOUNDARIES = {
   "runtime/clickhouse": list`runtime/core/model runtime/core/warehouse`,
   "runtime/webhooks": list`runtime/core/http`,
   "runtime/pages": list`
-    runtime/core/model runtime/core/http runtime/core/warehouse runtime/core/response runtime/core/handler`,
+    runtime/filter runtime/core/model runtime/core/http runtime/core/warehouse runtime/core/response runtime/core/handler`,
   "runtime/server/operations": list`
     runtime/core/model runtime/core/http runtime/core/environment runtime/core/request runtime/core/warehouse
     runtime/core/handler`,

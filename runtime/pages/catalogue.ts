@@ -1,7 +1,7 @@
 import type { ApiAbout } from "../core/model/about.js";
 import { operatorsOf } from "../core/model/column-operators.js";
 import type { Aggregate } from "../core/model/aggregate.js";
-import type { Endpoint } from "../core/model/endpoint.js";
+import type { ColumnFilter, Endpoint } from "../core/model/endpoint.js";
 import { type Caller, mayCall } from "../core/model/caller.js";
 import { allows, type Tier, TIERS } from "../core/model/tier.js";
 import { type LineageNodes, lineageIn } from "../core/model/lineage-file.js";
@@ -165,7 +165,7 @@ function endpointOf(
     columns: columnsOf(endpoint, record, row),
     parameters: legacy ? null : parametersOf(endpoint, record),
     ...(endpoint.filters && {
-      filters: endpoint.filters.map(({ column, type }) => ({ column, operators: operatorsOf(type) })),
+      filters: endpoint.filters.map(filterOf),
     }),
     ...(endpoint.filter && { filter: endpoint.filter }),
     ...(endpoint.aggregate && { aggregate: aggregateOf(endpoint.aggregate, record) }),
@@ -196,6 +196,8 @@ function endpointOf(
   };
 }
 
+const filterOf = ({ column, type }: ColumnFilter) => ({ column, type, operators: operatorsOf(type) });
+
 /** What can be summed and counted by group; a saved query has its own groups. */
 function aggregateOf(
   { of, rows, saved, measures, filters }: Aggregate,
@@ -215,7 +217,7 @@ function aggregateOf(
       const { label = null, description = "" } = records.get(name) ?? {};
       return { name, label, description, groups: (own ?? all).map((group) => group.name) };
     }),
-    filters: filters.map(({ column, type }) => ({ column, operators: operatorsOf(type) })),
+    filters: filters.map(filterOf),
   };
 }
 

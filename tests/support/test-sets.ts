@@ -18,6 +18,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
       "pages/explorer",
       "explorer",
       "expression",
+      "facets",
       "grouping",
       "many",
       "samples",

@@ -1,3 +1,4 @@
+import { VALUE_KINDS } from "../model/column-types.js";
 import type { Parameter } from "../model/endpoint.js";
 import { type Tier, TIERS } from "../model/tier.js";
 import {
@@ -45,6 +46,12 @@ const PARAMETER = {
   type: text as Schema<Parameter["type"]>,
   description: text,
 };
+
+const FILTER = openRecord({
+  column: text,
+  type: described("What its values are.", oneOf(VALUE_KINDS)),
+  operators: described("As in `amount[gte]`.", texts),
+});
 
 const SORT: Schema<readonly (readonly [column: string, direction: string])[]> = {
   type: "array",
@@ -139,7 +146,7 @@ export const CATALOGUE_SCHEMA = openRecord({
           stability: described("`preview`: it may change without notice.", oneOf(["preview"])),
           filters: described(
             "Columns that callers filter by.",
-            listOf(openRecord({ column: text, operators: described("As in `amount[gte]`.", texts) })),
+            listOf(FILTER),
           ),
           freshness: described(
             "How old the rows may be.",
@@ -202,7 +209,7 @@ export const CATALOGUE_SCHEMA = openRecord({
             ),
             filters: described(
               "Groups that callers filter by.",
-              listOf(openRecord({ column: text, operators: described("As in `region[ne]`.", texts) })),
+              listOf(FILTER),
             ),
           }),
           // Callers get the rows whose column equals the organization of their key.

@@ -83,14 +83,6 @@ export function addressOf(
   return path + format + (text === "" ? "" : `?${text}`);
 }
 
-/** The values of a comma-separated text, as the service splits it. */
-export function splitList(text: string): readonly string[] {
-  return text
-    .split(",")
-    .map((value) => value.trim())
-    .filter((value) => value !== "");
-}
-
 export interface QueryResponse {
   readonly rows: readonly ShownRow[];
   /** What the API answered as JSON, of a list the first rows. */
@@ -183,6 +175,22 @@ export async function fetchValues(
   const endpoint = { path: "/v1/system/values" };
   const response = await send(addressOf({ endpoint, parameters: { ...others, ...own } }), signal);
   return (await readable(response.json())) as FoundValues;
+}
+
+/** The values of several columns, each counted without the conditions on itself. */
+export async function fetchFacets(
+  { path }: CatalogueEndpoint,
+  columns: readonly string[],
+  { limit, others }: { readonly limit: number; readonly others: Parameters },
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, FoundValues>>> {
+  const own = { path: [path], columns: [columns.join(",")], limit: [String(limit)] };
+  const endpoint = { path: "/v1/system/values" };
+  const response = await send(addressOf({ endpoint, parameters: { ...others, ...own } }), signal);
+  const { facets } = (await readable(response.json())) as {
+    readonly facets: Readonly<Record<string, FoundValues>>;
+  };
+  return facets;
 }
 
 /** What `GET /v1/system/chart` answers. */

@@ -16,7 +16,8 @@ import type { Language, LANGUAGES, sampleOf } from "./code-samples.js";
 import { button, type Child, copyable, el, toggle } from "./dom.js";
 import { requiredValues } from "./required.js";
 import { markField, parameterForm } from "./parameter-form.js";
-import { filterChips, filtersInWords, hasRequired, rowsOf } from "./filters.js";
+import type { FacetPanel } from "./facets.js";
+import { comparisonsOf, filterChips, filtersInWords, hasRequired, rowsOf } from "./filters.js";
 import { groupingChips } from "./grouping.js";
 import { lineageGraph } from "./lineage.js";
 import { columnsTable, facts, measuresTable, overview, parametersTable } from "./overview.js";
@@ -37,6 +38,9 @@ export class EndpointDetails {
   readonly #samples = el("div.samples");
   readonly #form = el("div");
   readonly #chips = el("div");
+  readonly #facets = el("details.counts");
+  /** Once the reader has opened them. */
+  #facetPanel: FacetPanel | null = null;
   #state: State;
   #language: Language = "curl";
   #running: AbortController | null = null;
@@ -66,7 +70,7 @@ export class EndpointDetails {
       endpoint.callable
         ? el(
             "div.workspace",
-            el("section", { "aria-label": "Request" }, this.#form, this.#chips),
+            el("section", { "aria-label": "Request" }, this.#form, this.#facets, this.#chips),
             el("section.output", { "aria-label": "Result" }, this.#rows),
             section("Code", this.#samples),
           )
@@ -85,8 +89,24 @@ export class EndpointDetails {
     );
     if (!endpoint.callable) return;
     remember(this.#viewOf(state));
+    this.#addFacets();
     this.#fillForm();
     this.#runWhenComplete();
+  }
+
+  /** Values with their numbers of rows, which are read while they are open. */
+  #addFacets(): void {
+    if (comparisonsOf(this.#request).length === 0) return this.#facets.remove();
+    this.#facets.append(el("summary", "Values and their rows"));
+    this.#facets.addEventListener("toggle", () => void this.#showFacets());
+  }
+
+  async #showFacets(): Promise<void> {
+    if (!this.#facets.open) return;
+    const { FacetPanel: Panel } = await import("./facets.js");
+    this.#facetPanel ??= new Panel((parameters) => this.#change({ parameters }));
+    if (!this.#facetPanel.element.isConnected) this.#facets.append(this.#facetPanel.element);
+    await this.#facetPanel.show(this.#request);
   }
 
   /** The address of a state, and what it shows in words. */
@@ -138,6 +158,7 @@ export class EndpointDetails {
     });
     this.#form.replaceChildren(collapsible(form, wasOpen ?? false));
     void this.#showSamples();
+    void this.#showFacets();
   }
 
   async run(): Promise<void> {

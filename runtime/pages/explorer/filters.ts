@@ -44,7 +44,7 @@ export function filtersInWords(request: ApiRequest): ReadonlyMap<string, string>
   );
 }
 
-function comparisonsOf({ endpoint, parameters }: ApiRequest): readonly ComparingParameter[] {
+export function comparisonsOf({ endpoint, parameters }: ApiRequest): readonly ComparingParameter[] {
   const signOf = (operator: string): string => ownValue(SIGNS, operator) ?? operator;
   const { aggregate } = endpoint;
   const isGrouped = asksGroups({ endpoint, parameters });
@@ -110,7 +110,8 @@ export function hasRequired({ require_any_of }: CatalogueEndpoint, parameters: P
 }
 
 /** Parameters that select no rows: what is shown of them, and in which order. */
-const NO_FILTER = /^(limit|offset|cursor|fields|sort_by|sort_direction|group_by|measures|metrics)$/;
+const NO_FILTER =
+  /^(limit|offset|cursor|fields|require_fresh|sort_by|sort_direction|group_by|measures|metrics)$/;
 
 /** The parameters that decide which rows there are on all pages. */
 export function rowsOf(parameters: Parameters): Parameters {

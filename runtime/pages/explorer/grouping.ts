@@ -1,7 +1,7 @@
 import type { CatalogueColumn, CatalogueEndpoint } from "../catalogue-body.js";
-import { type ApiRequest, type Parameters, splitList, valuesOf, withoutPage } from "./api.js";
+import { type ApiRequest, type Parameters, valuesOf, withoutPage } from "./api.js";
 import { button, el } from "./dom.js";
-import type { ShownRow } from "./values.js";
+import { splitList, type ShownRow } from "./values.js";
 
 type EndpointAggregate = NonNullable<CatalogueEndpoint["aggregate"]>;
 

@@ -1,11 +1,13 @@
 import type { CatalogueEndpoint, CatalogueParameter } from "../catalogue-body.js";
-import { type ApiRequest, fetchValues, type Parameters, parametersOf, splitList, valuesOf } from "./api.js";
-import { type Child, count, el, prose } from "./dom.js";
-import { hasRequired, onlyFilters, operatorInWords, withoutColumn } from "./filters.js";
+import { type ApiRequest, type Parameters, parametersOf, valuesOf } from "./api.js";
+import { type Child, el, prose } from "./dom.js";
+import { operatorInWords } from "./filters.js";
 import { chosenByChips, hasRange, sortsOf } from "./grouping.js";
 import { NO_PARAMETERS } from "./overview.js";
+import { filterName } from "../../core/model/filter-text.js";
 import { operatorOf } from "../../core/model/operators.js";
-import { textOf } from "./values.js";
+import { suggestions } from "./suggested-values.js";
+import { splitList } from "./values.js";
 
 /** A form with an input for each parameter. `send` is called with the values. */
 export function parameterForm(request: ApiRequest, send: (parameters: Parameters) => void): HTMLFormElement {
@@ -14,7 +16,6 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
   const inputs = [
     ...(endpoint.parameters ?? []).map((parameter) => parameterInput(request, parameter)),
     ...(endpoint.filters ?? []).flatMap((filter) => filterInputs(filter, request)),
-    ...(endpoint.filter === true ? [expressionInput(request)] : []),
     ...(hasRange(endpoint) ? rangeInputs(parameters) : []),
     ...(aggregate?.is_saved === false
       ? aggregate.filters.flatMap((filter) => filterInputs(filter, request))
@@ -38,6 +39,7 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
       ? el("p.note", NO_PARAMETERS)
       : el("div.inputs", ...inputs.slice(0, inputs.length > MAX_SHOWN ? FIRST : MAX_SHOWN)),
     inputs.length > MAX_SHOWN && moreInputs(inputs.slice(FIRST)),
+    endpoint.filter === true && expressionPart(request),
     endpoint.own_rows !== undefined &&
       el("p.note", `Serves the rows whose ${endpoint.own_rows.column} is your key's organization.`),
     endpoint.require_any_of.length > 0 &&
@@ -68,7 +70,11 @@ function moreInputs(inputs: readonly HTMLElement[]): HTMLElement {
 
 /** Empties the form; nothing is sent. */
 function clear(form: HTMLFormElement): void {
-  for (const input of inputsOf(form)) if (input.type !== "hidden") input.value = "";
+  for (const input of inputsOf(form)) {
+    if (input.type === "hidden") continue;
+    input.value = "";
+    input.dispatchEvent(new Event("change"));
+  }
 }
 
 function inputsOf(form: HTMLElement) {
@@ -146,17 +152,37 @@ function labelled(
   );
 }
 
-/** Conditions that need not hold together, beside the fields that do. */
-function expressionInput({ endpoint: { filters = [], columns }, parameters }: ApiRequest): HTMLElement {
-  const conditions = filters.slice(0, 2).map(({ column }) => {
-    const type = columns.find(({ name }) => name === column)?.type ?? "";
-    return /int|float|double|decimal|numeric|real/i.test(type) ? `${column} gt 10` : `${column} ne null`;
-  });
+/** Groups of conditions that need not hold together, and their text. */
+function expressionPart(request: ApiRequest): HTMLElement {
+  const { endpoint, parameters } = request;
+  const filters = conditionColumns(endpoint);
   const [value = ""] = valuesOf(parameters, "filter");
-  const placeholder = conditions.join(" or ");
-  const input = el("input", { name: "filter", type: "text", value, placeholder, spellcheck: "false" });
+  const input = el("input", {
+    ...{ name: "filter", type: "text", value, spellcheck: "false", autocomplete: "off" },
+    placeholder: filters.slice(0, 2).map(exampleOf).join(" or "),
+  });
   const about = "Conditions with `and`, `or`, `not` and parentheses; texts in single quotes.";
-  return labelled("page", input, about);
+  const groups = el("div");
+  void import("./condition-groups.js").then(({ ConditionForm }) => {
+    const form = new ConditionForm(filters, {
+      write: (text) => (input.value = text),
+      suggest: (column, field) => suggestions(request, column, field),
+    });
+    form.read(input.value);
+    input.addEventListener("change", () => form.read(input.value));
+    groups.replaceChildren(form.element);
+  });
+  return el("div.expression", groups, labelled("page", input, about));
+}
+
+/** The columns that `filter` compares: of groups, where the endpoint has no rows. */
+function conditionColumns({ filters = [], aggregate }: CatalogueEndpoint) {
+  return aggregate?.of === "metrics" ? aggregate.filters : filters;
+}
+
+function exampleOf({ column, type }: NonNullable<CatalogueEndpoint["filters"]>[number]): string {
+  const isNumber = type === "integer" || type === "number";
+  return isNumber ? `${filterName(column)} gt 10` : `${filterName(column)} ne null`;
 }
 
 function rangeInputs(parameters: Parameters): readonly HTMLElement[] {
@@ -204,34 +230,6 @@ function filterInputs(
       suggestions(request, column, input),
     );
   });
-}
-
-/** Values that an input suggests. */
-const SUGGESTED = 20;
-
-/** The most frequent values of a column under the other filters, each with its number of rows: read when the input is first used. */
-function suggestions(request: ApiRequest, column: string, input: HTMLInputElement): HTMLElement {
-  const id = `${input.id}-values`;
-  const list = el("datalist", { id });
-  input.setAttribute("list", id);
-  const others = onlyFilters(withoutColumn(request, column));
-  // Without a filter that is required the service lists no values.
-  if (!hasRequired(request.endpoint, others)) return list;
-  const read = async (): Promise<void> => {
-    const asked = { prefix: "", limit: SUGGESTED, others };
-    const { values } = await fetchValues(request.endpoint, column, asked, new AbortController().signal);
-    list.replaceChildren(
-      ...values
-        .filter(({ value }) => value !== null)
-        .map(({ value, rows }) => {
-          const text = textOf(value);
-          return el("option", { value: text }, rows === undefined ? text : `${text} (${count(rows, "row")})`);
-        }),
-    );
-  };
-  // The input works without: a column may have no list of values.
-  input.addEventListener("focus", () => void read().catch(() => undefined), { once: true });
-  return list;
 }
 
 function valueInput(

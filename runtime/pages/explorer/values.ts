@@ -21,6 +21,14 @@ export function textOf(value: unknown): string {
   return value instanceof ExactNumber ? value.text : JSON.stringify(value);
 }
 
+/** The values of a comma-separated text, as the service splits it. */
+export function splitList(text: string): readonly string[] {
+  return text
+    .split(",")
+    .map((value) => value.trim())
+    .filter((value) => value !== "");
+}
+
 export type ShownRow = Readonly<Record<string, unknown>>;
 
 /** Numbers that name something: their sums and curves mean nothing. */
