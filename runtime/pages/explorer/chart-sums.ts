@@ -4,6 +4,7 @@ import { type AxisPlan, isTotal } from "./chart-choice.js";
 import { keyIn, MAX_BARS } from "./chart-data.js";
 import { partOf, type PartPlan } from "./chart-part.js";
 import { ChartReader, type ReadProgress } from "./chart-rows.js";
+import { GROUP_OPTIONS } from "./grouping.js";
 import { coarserGrain, grainOf, grainOfSpan, instantOf } from "./chart-time.js";
 import { type ShownRow, textOf } from "./values.js";
 
@@ -136,8 +137,12 @@ export async function groupedAgain(
 ): Promise<PartPlan | null> {
   const { aggregate } = endpoint;
   if (aggregate === undefined || aggregate.is_saved || plan.grain !== null) return null;
+  // Its groups are chosen among those that are asked.
+  if (Object.hasOwn(parameters, "top")) return null;
   const groups = [plan.x, plan.series, plan.only?.column].flatMap((name) => name ?? []);
-  const others = Object.entries(parameters).filter(([name]) => isFilterName(name));
+  const others = Object.entries(parameters).filter(
+    ([name]) => isFilterName(name) && !GROUP_OPTIONS.includes(name),
+  );
   const asked: Parameters = {
     ...Object.fromEntries(others),
     group_by: [[...new Set(groups)].join(",")],

@@ -18,7 +18,7 @@ import { requiredValues } from "./required.js";
 import { markField, parameterForm } from "./parameter-form.js";
 import type { FacetPanel } from "./facets.js";
 import { comparisonsOf, filterChips, filtersInWords, hasRequired, rowsOf } from "./filters.js";
-import { groupingChips } from "./grouping.js";
+import { groupingChips, withoutTotals } from "./grouping.js";
 import { lineageGraph } from "./lineage.js";
 import { columnsTable, facts, measuresTable, overview, parametersTable } from "./overview.js";
 import { ChartReader } from "./chart-rows.js";
@@ -222,7 +222,9 @@ export class EndpointDetails {
   /** The rows of all pages; those of the page where the request has a limit of its own. */
   #chartReader(result: QueryResponse): ChartReader {
     const of = JSON.stringify(this.#state.parameters);
-    if (this.#chart?.of !== of) this.#chart = { of, reader: new ChartReader(this.#request, result) };
+    const request = withoutTotals(this.#request);
+    const page = request.parameters === this.#state.parameters ? result : null;
+    if (this.#chart?.of !== of) this.#chart = { of, reader: new ChartReader(request, page) };
     return this.#chart.reader;
   }
 

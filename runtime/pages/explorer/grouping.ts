@@ -34,6 +34,16 @@ export function sortsOf({ endpoint, parameters }: ApiRequest): readonly string[]
   ];
 }
 
+/** What changes the rows of groups. */
+export const GROUP_OPTIONS: readonly string[] = ["top", "other", "totals", "compare"];
+
+/** The request for groups alone: a chart would draw totals beside what they are of. */
+export function withoutTotals(request: ApiRequest): ApiRequest {
+  const { totals, other, ...parameters } = request.parameters;
+  const isOption = asksGroups(request) && (totals ?? other) !== undefined;
+  return isOption ? { ...request, parameters } : request;
+}
+
 /** Whether callers may bound the time of all metrics. */
 export function hasRange({ aggregate }: CatalogueEndpoint): boolean {
   return (
@@ -51,7 +61,10 @@ export function groupingChips(
   const { of, measures, groups } = aggregate;
   const choose = (name: string, list: readonly string[]): void => {
     // A sort may be by what is no longer asked.
-    const others = without(withoutPage(request.parameters), [name, "sort_by", "sort_direction"]);
+    const others = without(withoutPage(request.parameters), [
+      ...[name, "sort_by", "sort_direction"],
+      ...GROUP_OPTIONS,
+    ]);
     change(list.length === 0 ? others : { ...others, [name]: [list.join(",")] });
   };
   const chips = new Chips(request.parameters, choose);

@@ -2,7 +2,7 @@ import type { CatalogueEndpoint, CatalogueParameter } from "../catalogue-body.js
 import { type ApiRequest, type Parameters, parametersOf, valuesOf } from "./api.js";
 import { type Child, el, prose } from "./dom.js";
 import { operatorInWords } from "./filters.js";
-import { chosenByChips, hasRange, sortsOf } from "./grouping.js";
+import { asksGroups, chosenByChips, hasRange, sortsOf } from "./grouping.js";
 import { NO_PARAMETERS } from "./overview.js";
 import { filterName } from "../../core/model/filter-text.js";
 import { operatorOf } from "../../core/model/operators.js";
@@ -23,6 +23,7 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
     ...(endpoint.fields ? [fieldsInput(parameters)] : []),
     ...(endpoint.require_fresh ? [freshInput(parameters)] : []),
     ...pageInputs(endpoint, sortsOf(request), parameters),
+    ...groupInputs(request),
   ];
   const form = el(
     "form.try",
@@ -289,4 +290,19 @@ function pageInputs(
     options("sort_direction", "Needs sort_by.", ["ASC", "DESC"]),
   ];
   return [...(pagination ? ofPage : []), ...(sorts.length > 0 ? ofSort : [])];
+}
+
+/** What else is asked of groups. */
+function groupInputs(request: ApiRequest): readonly HTMLElement[] {
+  const { endpoint, parameters } = request;
+  if (endpoint.aggregate?.is_saved !== false || !asksGroups(request)) return [];
+  const options = (name: string, about: string, values: readonly string[]) =>
+    labelled("page", choice(name, values, valuesOf(parameters, name)), about);
+  const top = el("input", { name: "top", type: "number", value: valuesOf(parameters, "top")[0] ?? "", min: 1, max: 1000 });
+  return [
+    labelled("page", top, "Only so many groups, the greatest by sort_by."),
+    options("other", "A row for all other groups. Needs top.", ["true"]),
+    options("totals", "Rows for totals.", ["true"]),
+    options("compare", "Values of an earlier period. Needs both dates.", ["previous_period", "previous_year"]),
+  ];
 }
