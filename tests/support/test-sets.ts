@@ -100,7 +100,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("core/response", "cursors-while-rebuilt", "python-readers", "random-changes", "tables"),
     ...within("core/request", "costly-requests", "injection"),
     ...within("core/handler", "parameter-examples", "properties", "schemathesis"),
-    ...within("metrics", "against-postgres", "every-cumulative"),
+    ...within("metrics", "against-postgres", "every-cumulative", "group-options"),
     ...within(
       "clickhouse",
       "against-postgres",

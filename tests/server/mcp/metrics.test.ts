@@ -100,6 +100,23 @@ describe("one tool asks for metrics", () => {
     ]);
   });
 
+  it("with the first groups, the others, totals, conditions on results and an earlier period", async () => {
+    const asked = { path: REVENUE, measures: ["revenue"], group_by: ["payment__token"] };
+    const top = { top: 1, sort_by: "revenue", other: true, totals: true };
+    expect(await rowsOf(acme, { ...asked, ...top })).toEqual([
+      { payment__token: null, revenue: 12, level: 0, other: false },
+      { payment__token: "XDAI", revenue: 7, level: 1, other: false },
+      { payment__token: null, revenue: 5, level: 0, other: true },
+    ]);
+    expect(await rowsOf(acme, { ...asked, filters: { "revenue[gt]": 6 } })).toEqual([
+      { payment__token: "XDAI", revenue: 7 },
+    ]);
+    const year = { start_date: "2027-01-01", end_date: "2027-12-31", compare: "previous_year" };
+    expect(await rowsOf(acme, { path: REVENUE, measures: ["revenue"], ...year })).toEqual([
+      { revenue: null, revenue__previous: 12, revenue__change: null },
+    ]);
+  });
+
   it("without groups and metrics: the total of all", async () => {
     expect(await rowsOf(acme, { path: REVENUE })).toEqual([{ revenue: 12, payment_count: 2 }]);
     expect(await rowsOf(acme, { path: "/v1/pay/own_payments" })).toEqual([
