@@ -1,4 +1,4 @@
-import { isFilterName, TIERS, type Tier } from "@routewright/runtime/model";
+import { isFilterName, OPTION_FIELDS, TIERS, type Tier } from "@routewright/runtime/model";
 import type { Change } from "./change.js";
 import { type ChangeKind, type ChangeSeverity, KINDS } from "./change-kinds.js";
 
@@ -172,8 +172,11 @@ function withoutAny({ after }: HitChange): HitRule {
 
 function isUnfiltered({ requests, byParameter, form }: KeyUsage): number {
   const names = [...byParameter.keys()].filter((name) => !name.includes("="));
-  return form !== undefined && names.some(isFilterName) ? 0 : requests;
+  const isFiltered = names.some((name) => isFilterName(name) && !CHANGING_GROUPS.has(name));
+  return form !== undefined && isFiltered ? 0 : requests;
 }
+
+const CHANGING_GROUPS: ReadonlySet<string> = new Set(OPTION_FIELDS);
 
 const rowsAsked = formed(({ isGrouped }) => !isGrouped);
 
