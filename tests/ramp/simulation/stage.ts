@@ -30,7 +30,7 @@ export interface Stage {
   readonly ramp: Omit<IntentContext, "providers" | "database">;
 }
 
-export interface RestoreSetting {
+interface RestoreSetting {
   /** Without the role's rights. */
   readonly isEmptyCluster: boolean;
   /** By how much the clock of the restored database is off. */
