@@ -40,17 +40,17 @@ const VIEWS: Readonly<Record<string, (asked: Asked, text: string) => Promise<rea
 
 let asked: Asked = { path: "" };
 
-app.ontoolinput = ({ arguments: given }) => void (asked = given as unknown as Asked);
-app.ontoolresult = ({ content, isError }) => {
-  const [first] = content ?? [];
+app.addEventListener("toolinput", ({ arguments: given }) => void (asked = given as unknown as Asked));
+app.addEventListener("toolresult", ({ content, isError }) => {
+  const [first] = content;
   const text = first?.type === "text" ? first.text : "";
   const view = VIEWS[document.body.dataset["view"] ?? ""];
   const shown = isError === true || view === undefined ? Promise.reject(new Error(text)) : view(asked, text);
   void shown
     .then((parts) => root.replaceChildren(...parts.filter((part) => part !== null && part !== false)))
     .catch(fail);
-};
-app.onhostcontextchanged = ({ theme }) => setTheme(theme);
+});
+app.addEventListener("hostcontextchanged", ({ theme }) => setTheme(theme));
 void app.connect().then(() => setTheme(app.getHostContext()?.theme), fail);
 
 function fail(error: unknown): void {

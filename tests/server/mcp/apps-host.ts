@@ -40,12 +40,15 @@ async function show(): Promise<void> {
   frame.sandbox.add("allow-scripts");
   document.body.append(frame);
   const bridge = new AppBridge(client, { name: "host", version: "1" }, { serverTools: {} });
-  bridge.onsizechange = ({ height }) => void (frame.style.height = `${String(height ?? 600)}px`);
+  bridge.addEventListener(
+    "sizechange",
+    ({ height }) => void (frame.style.height = `${String(height ?? 600)}px`),
+  );
   const given = JSON.parse(args) as Record<string, unknown>;
-  bridge.oninitialized = () => {
+  bridge.addEventListener("initialized", () => {
     void bridge.sendToolInput({ arguments: given });
     void client.callTool({ name: tool, arguments: given }).then((result) => bridge.sendToolResult(result));
-  };
+  });
   await bridge.connect(new PostMessageTransport(frame.contentWindow, frame.contentWindow));
   frame.srcdoc = view.text.replace("<head>", `<head>${CSP}`);
 }
