@@ -4,15 +4,16 @@ import { catalogueFor, type CatalogueSource } from "./catalogue.js";
 import { type CatalogueBody, type CatalogueEndpoint, categoriesOf, lockOf } from "./catalogue-body.js";
 import type { HeadlineFigure } from "../core/model/about.js";
 import type { Access } from "../core/model/caller.js";
-import { atomOf, type Changelog, changelogFor, feedOf } from "../core/model/changelog.js";
+import { atomOf, type Changelog, changelogFor } from "../core/model/changelog.js";
 import { withoutPreamble } from "../core/model/endpoint-title.js";
+import type { DaysByPath } from "../core/model/endpoint-days.js";
 import { allows, type Tier } from "../core/model/tier.js";
 import { BufferedResult } from "../core/response/buffered-result.js";
 import type { BuildRecords } from "../core/warehouse/data-versions.js";
 import { lateAmong } from "../core/warehouse/freshness-checks.js";
-import { isTrouble, statesOf } from "./endpoint-states.js";
 import { figureAddress, figureAddresses } from "./live-endpoint.js";
 import type { Search } from "./search.js";
+import { statusBody, statusFeed } from "./status-documents.js";
 import { type OpenApi, openApiFor, textWithRows, withBearer } from "./served-openapi.js";
 import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
 
@@ -40,6 +41,8 @@ interface DescribedApi extends Pick<CatalogueSource, "title" | "about"> {
   readonly base: string | null;
   /** What changed for consumers. */
   readonly changelog: () => Changelog;
+  /** What endpoints were, by path; null while it cannot be read. Absent: it is not kept. */
+  readonly history?: (() => Promise<DaysByPath | null>) | undefined;
 }
 
 interface Visible extends Pick<CatalogueSource, "lineageTier" | "scope"> {
@@ -69,6 +72,9 @@ const ANYBODY: Access = { tier: "tier0", allowed: null };
 
 /** Before the path of an address that is relative to a document at the root. */
 const RELATIVE = ".";
+
+/** A status is so old at most. */
+const STATUS_MS = 5000;
 
 /** Objects of a document in memory, as a multiple of the document's bytes. */
 const OBJECTS = 4;
@@ -227,41 +233,26 @@ export class Documents {
     });
   }
 
-  /** The endpoints that are late, failed or deprecated, as a feed: made anew, since time alone makes rows late. */
-  status(caller: Access): BufferedResult {
-    const { base, title } = this.#api;
+  /** The states of all endpoints that a caller sees, and what they were; as a feed where `isAtom`. */
+  async status(caller: Access, isAtom: boolean): Promise<BufferedResult> {
+    const { history } = this.#api;
+    const days = history === undefined ? undefined : await history();
     const now = Date.now();
-    const since = `${this.#since}T00:00:00Z`;
-    const { entries } = this.#api.changelog();
-    // What is yet to come is news since the changelog named its time; without one, since the server started.
-    const announced = (path: string, at: string | null): string => {
-      const entry = entries.find(({ changes }) =>
-        changes.some((each) => each.endpoint === path && each.after === at),
-      );
-      return at === null || entry === undefined ? since : `${entry.date}T00:00:00Z`;
-    };
-    const id = base ? `${base}/v1/system/status` : "urn:routewright:status";
-    const items = this.catalogue(caller).body.endpoints.flatMap((endpoint) =>
-      statesOf(endpoint, now)
-        .filter(isTrouble)
-        .map(({ name, text, at }) => ({
-          id: `${id}#${endpoint.path},${name.replace(" ", "-")},${at ?? ""}`,
-          title: `${endpoint.path}: ${name}`,
-          updated:
-            at !== null && Date.parse(at) <= now ? new Date(at).toISOString() : announced(endpoint.path, at),
-          text: at === null ? text : `${text}, ${at}`,
-        })),
-    );
-    const newest =
-      items
-        .map(({ updated }) => updated)
-        .sort()
-        .at(-1) ?? since;
-    const at = base
-      ? { self: `${base}/v1/system/status.atom`, explorer: `${base}/status` }
-      : { self: "status.atom", explorer: "../../status" };
-    const head = { id, title: `${title}: status`, author: title, updated: newest };
-    return new BufferedResult(Buffer.from(feedOf(head, at, items)), 0, 0);
+    // Time alone makes rows late.
+    const results = [this.#builds.changes, Math.floor(now / STATUS_MS)].join(" ");
+    return this.#cached(isAtom ? "status feed" : "status", caller, results, sizeOfBody, () => {
+      const { endpoints } = this.catalogue(caller).body;
+      const source = {
+        ...this.#api,
+        changelog: this.#api.changelog(),
+        since: this.#since,
+        endpoints,
+        days,
+        now,
+      };
+      const text = isAtom ? statusFeed(source) : JSON.stringify(statusBody(source));
+      return new BufferedResult(Buffer.from(text), 0, 0);
+    });
   }
 
   /** The search over the endpoints that a caller may call. Builds and tests do not change it. */

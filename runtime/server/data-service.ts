@@ -15,6 +15,7 @@ import type { Release } from "./release/release.js";
 import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
 import { recentText } from "../core/http/service-metrics.js";
 import { DueTimes } from "./operations/due-times.js";
+import { EndpointDays } from "./operations/endpoint-days.js";
 import { FailingEndpoints } from "./operations/failing-endpoints.js";
 import { LastLoads } from "./operations/last-loads.js";
 import { Metrics, type ServedRelease } from "./operations/metrics.js";
@@ -187,12 +188,16 @@ function openParts(
     acceptsTokens: environment.tokens !== null,
     ...(accounts && { paths: accounts.paths }),
   };
+  const daysUrl = usage === null ? null : usageUrl(environment, databaseUrl);
+  const days =
+    daysUrl === null ? null : new EndpointDays({ ...gatewayOptions, active, databaseUrl: daysUrl });
   const documents = new Documents(
     {
       title,
       about,
       base: gateway.publicAddressOf.base,
       changelog: options.changelog ?? (() => NO_CHANGELOG),
+      history: days === null ? undefined : () => days.history(),
     },
     active,
     builds,
@@ -215,6 +220,7 @@ function openParts(
   const close = async (): Promise<void> => {
     copies.close();
     await lastLoads.close();
+    await days?.close();
     await events.close();
     await usage?.close();
     await accounts?.close();

@@ -123,6 +123,7 @@ export const ROUTES = {
     access: DOCUMENT,
     operation: null,
   },
+  states: { method: "GET", path: "/v1/system/status", access: DOCUMENT, operation: null },
   statusFeed: {
     method: "GET",
     path: "/v1/system/status.atom",

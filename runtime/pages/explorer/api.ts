@@ -1,5 +1,6 @@
 import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
 import { type Changelog, NO_CHANGELOG, parseChangelog } from "../../core/model/changelog.js";
+import type { StatusBody } from "../status-history.js";
 import { key } from "./storage.js";
 import { keepDigits, type ShownRow } from "./values.js";
 
@@ -315,6 +316,15 @@ export async function fetchChangelog(): Promise<Changelog> {
     return parseChangelog(await (await send("/v1/system/changelog")).text()) ?? NO_CHANGELOG;
   } catch {
     return NO_CHANGELOG;
+  }
+}
+
+/** The states of all endpoints, and what they were; null where it cannot be read. */
+export async function fetchStatus(): Promise<StatusBody | null> {
+  try {
+    return (await (await send("/v1/system/status")).json()) as StatusBody;
+  } catch {
+    return null;
   }
 }
 

@@ -29,12 +29,25 @@ const replyOf = (
     ...(isAtom && ATOM),
   });
 
-/** The endpoints that are late, failed or deprecated, as a feed. */
+/** The states of the endpoints that a caller sees, and what they were in 90 days (runtime/docs/catalogue.md, Status). */
+export const STATES: SystemRoute = {
+  ...ROUTES.states,
+  handle: (exchange, service) => stateReply(exchange, service, false),
+};
+
+/** The endpoints that are late, failed or deprecated, and the days on which they were, as a feed. */
 export const STATUS_FEED: SystemRoute = {
   ...ROUTES.statusFeed,
-  handle: ({ request, context: { caller } }, { documents }) =>
-    documentReply(documents.status(caller), request, {
-      ...ATOM,
-      Vary: "Accept-Encoding, X-API-Key, Authorization",
-    }),
+  handle: (exchange, service) => stateReply(exchange, service, true),
 };
+
+async function stateReply(
+  { request, context: { caller } }: Parameters<SystemRoute["handle"]>[0],
+  { documents }: Parameters<SystemRoute["handle"]>[1],
+  isAtom: boolean,
+) {
+  return documentReply(await documents.status(caller, isAtom), request, {
+    Vary: "Accept-Encoding, X-API-Key, Authorization",
+    ...(isAtom && ATOM),
+  });
+}

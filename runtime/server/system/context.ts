@@ -75,7 +75,7 @@ interface CallerDocuments {
   catalogue(caller: Access): { readonly result: BufferedResult };
   llms(caller: Access): BufferedResult;
   changelog(caller: Access, isAtom: boolean): BufferedResult;
-  status(caller: Access): BufferedResult;
+  status(caller: Access, isAtom: boolean): Promise<BufferedResult>;
   figures(): Promise<BufferedResult>;
 }
 

@@ -1,7 +1,7 @@
 import type { PageRoute } from "../../core/http/route.js";
 import { httpError, type HttpError } from "../../core/model/errors.js";
 import type { DataRoute } from "../../core/handler/exchange.js";
-import { CHANGELOG, CHANGELOG_FEED, STATUS_FEED } from "./changelog.js";
+import { CHANGELOG, CHANGELOG_FEED, STATES, STATUS_FEED } from "./changelog.js";
 import { CHART } from "./chart.js";
 import type { Service, SystemRoute } from "./context.js";
 import { EVENTS, EVENTS_FEED, SUBSCRIPTIONS } from "./events.js";
@@ -30,6 +30,7 @@ export function systemRoutes(pages: readonly PageRoute[]): readonly SystemRoute[
     CATALOGUE,
     CHANGELOG,
     CHANGELOG_FEED,
+    STATES,
     STATUS_FEED,
     EVENTS,
     EVENTS_FEED,

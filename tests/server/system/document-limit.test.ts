@@ -24,6 +24,7 @@ const DOCUMENTS = [
   ],
   ...["/openapi.json", "/openapi.json?tier=tier1", "/llms.txt", "/.well-known/oauth-protected-resource"],
   ...["/v1/system/catalogue", "/v1/system/changelog", "/v1/system/changelog.atom", "/v1/system/status.atom"],
+  "/v1/system/status",
   "/v1/system/events.atom",
 ];
 
