@@ -116,7 +116,9 @@ export function readGrouping(
   const groups = saved === undefined ? readAskedGroups(fields, measures) : saved.groups;
   if (isHttpError(groups)) return groups;
   const problem =
-    groupFilterProblem(aggregate, measures, conditions) ?? timeProblem(groups, measures, conditions);
+    groupFilterProblem(aggregate, measures, conditions) ??
+    timeProblem(groups, measures, conditions) ??
+    mixedProblem(measures, conditions);
   return problem ?? { aggregate, groups, measures };
 }
 
@@ -204,6 +206,27 @@ function timeProblem(...[groups, measures, conditions]: TimedRequest): HttpError
   if (timed !== "") return httpError("timeGroupRequired", { names: timed });
   const allTime = namesOfAllTime(groups, measures, conditions);
   return allTime === "" ? null : httpError("startWithoutTime", { names: allTime });
+}
+
+/** Where a metric accumulates or shifts its time, a condition restricts its periods or its rows: one on both has no meaning. */
+function mixedProblem(
+  measures: readonly AggregateMeasure[],
+  conditions: readonly Condition[],
+): HttpError | null {
+  const mixes = (leaf: Leaf): boolean => {
+    const isTime = (name: string): boolean => name === METRIC_TIME || name === leaf.time;
+    return conditions.some((condition) => {
+      const columns = columnsOf(condition);
+      return columns.some(isTime) && !columns.every(isTime);
+    });
+  };
+  const names = measures
+    .filter(({ metric }) => {
+      const accumulated = leavesOf(metric).filter(({ cumulative }) => cumulative !== undefined);
+      return [...timedLeaves(metric), ...accumulated].some(mixes);
+    })
+    .map(({ name }) => name);
+  return names.length === 0 ? null : httpError("filterTimeGroup", { names: names.join(", ") });
 }
 
 type TimedRequest = readonly [

@@ -3,9 +3,10 @@ import type { JsonObject } from "../../manifest/json.js";
 import { textsOf } from "../../manifest/json.js";
 import type { Model } from "../../manifest/model.js";
 import type { SemanticMetric } from "../../manifest/semantic-layer.js";
-import { type CatalogueEntry, complaint, type Skipped, type Warning } from "../catalogue.js";
+import { type CatalogueEntry, type Complaint, complaint, type Skipped, type Warning } from "../catalogue.js";
 import type { Context } from "../endpoint.js";
 import { isExcluded } from "../settings/meta-api.js";
+import { formatValue } from "../../manifest/strings.js";
 import { isPublished } from "../../manifest/publishing.js";
 import { readTags } from "../tags.js";
 import { AggregateParts, NotCompiled } from "./aggregate-parts.js";
@@ -64,8 +65,8 @@ function tagged<T extends { readonly node: Model; readonly json: JsonObject }>(
       return [];
     }
     const { tags, path, ...ofTags } = readTags(node);
-    const unread = unreadSettings(of.json, "metric");
-    const problems = [...ofTags.problems, ...unread.problems];
+    const unread = unreadSettings(of.json, isMetric(node) ? "metric" : "savedQuery");
+    const problems = [...ofTags.problems, ...unread.problems, ...expressionProblems(node)];
     for (const each of [...unread.warnings, ...ofTags.warnings])
       warnings.push({ model: node.uniqueId, ...each });
     const owner = path === null ? undefined : (before.get(path) ?? owners.get(path));
@@ -116,7 +117,7 @@ function endpointOf(index: SemanticIndex, context: Context, group: readonly Tagg
     { node: first.node, tags: first.tags, tier, description, synonyms, ...title },
     { parts, measures: compiled },
   );
-  return { entries: [entry], skipped };
+  return { entries: [takesExpression(kept, entry) ? { ...entry, filter: true } : entry], skipped };
 
   function compile(metric: SemanticMetric, node: Model): DescribedMeasure | null {
     try {
@@ -134,6 +135,23 @@ function endpointOf(index: SemanticIndex, context: Context, group: readonly Tagg
       return null;
     }
   }
+}
+
+/** Whether callers combine conditions on the groups: all metrics of the path say so, and no group has the parameter's name. */
+function takesExpression(metrics: readonly Tagged<SemanticMetric>[], { aggregate }: CatalogueEntry): boolean {
+  const filters = aggregate?.filters ?? [];
+  return (
+    metrics.every(({ node }) => node.routewright["filter"] === true) &&
+    filters.length > 0 &&
+    filters.every(({ column }) => column !== "filter")
+  );
+}
+
+function expressionProblems({ routewright }: Model): readonly Complaint[] {
+  const { filter = false } = routewright;
+  if (typeof filter === "boolean") return [];
+  const message = `${formatValue(filter)} is no boolean.`;
+  return complaint("meta.routewright.filter", message, "Write `filter: true`, or remove it.");
 }
 
 /** A range of dates holds for all metrics of a path. */

@@ -15,7 +15,11 @@ export interface UnreadSettings {
 const MODEL_KEYS = [...Object.keys(META_ROUTEWRIGHT.model), "exclude_from_api"];
 
 /** Keys of `meta.routewright` that each node of the semantic layer may have (generator/docs/how-to/aggregates.md). */
-const KEYS = { metric: ["category", "group_by", "synonyms", "title"], semanticModel: ["group_by"] } as const;
+const KEYS = {
+  metric: ["category", "filter", "group_by", "synonyms", "title"],
+  savedQuery: ["category", "group_by", "synonyms", "title"],
+  semanticModel: ["group_by"],
+} as const;
 
 /** Of a metric or a saved query: what a setting of a model says, such as own rows, is never dropped in silence. */
 export function unreadSettings(json: JsonObject, of: keyof typeof KEYS): UnreadSettings {

@@ -1,5 +1,6 @@
 import {
   type Aggregate,
+  type ColumnFilter,
   type Endpoint,
   GROUP_PAGES,
   type Json,
@@ -88,7 +89,7 @@ function fieldsOf(endpoint: CatalogueEntry, method: Method): readonly RequestFie
   return [
     ...parameters.map((parameter) => filterField(endpoint, parameter, method)),
     ...(endpoint.filters ?? []).flatMap((filter) => columnFields(endpoint, filter, method)),
-    ...(endpoint.filter ? [expressionField(endpoint, endpoint.filters ?? [])] : []),
+    ...(endpoint.filter ? [expressionField(endpoint, comparedColumns(endpoint))] : []),
     ...(aggregate === undefined ? [] : aggregateFields(endpoint, aggregate, method)),
     ...(endpoint.fields ? [fieldsField(endpoint)] : []),
     ...(endpoint.requireFresh ? [FRESH_PARAMETER] : []),
@@ -96,6 +97,11 @@ function fieldsOf(endpoint: CatalogueEntry, method: Method): readonly RequestFie
     ...(endpoint.cursor !== undefined || aggregate !== undefined ? [CURSOR_PARAMETER] : []),
     ...(sortable.length === 0 ? [] : sortFields(sortable)),
   ];
+}
+
+/** What the parameter `filter` compares: columns of rows, or groups of metrics. */
+function comparedColumns({ filters = [], aggregate }: CatalogueEntry): readonly ColumnFilter[] {
+  return aggregate?.of === "metrics" ? aggregate.filters : filters;
 }
 
 /** Groups and measures sort, beside the columns that rows may be sorted by; a saved query has its own order. */

@@ -226,6 +226,10 @@ export const ERRORS = {
     "'start_date' needs metric_time in 'group_by' for {names}, which holds all time.",
     "`start_date` is sent for a metric that accumulates all time, without its time as a group",
   ),
+  filterTimeGroup: badRequest(
+    "'filter' compares the time of {names} in a group with other columns. Compare it at the top, or in a group of its own.",
+    "`filter` joins a condition on the time of a metric that accumulates or shifts it with one on another group, by `or` or `not`",
+  ),
   resultUnknown: badRequest(
     "'{name}' must be asked in '{field}'.",
     "a condition on the results of a measure or metric that the request does not ask",
