@@ -8,11 +8,17 @@ export interface FilterScope {
   readonly timezoneOf: (column: string) => string | undefined;
 }
 
-/** A column that a filter compares. */
+/** A column that a filter compares, and where. */
 export interface Compared extends ColumnFilter {
   readonly timezone: string | undefined;
   readonly at: number;
 }
+
+/** By name: an expression may name a thousand. */
+export type ComparedColumns = ReadonlyMap<string, Omit<Compared, "at">>;
+
+export const columnsIn = ({ filters, timezoneOf }: FilterScope): ComparedColumns =>
+  new Map(filters.map((filter) => [filter.column, { ...filter, timezone: timezoneOf(filter.column) }]));
 
 export function group(operator: ConditionGroup["operator"], ...of: readonly Condition[]): ConditionGroup {
   return { operator, name: FILTER, of };

@@ -8,7 +8,7 @@ import {
   type Compared,
   compares,
   either,
-  type FilterScope,
+  type ComparedColumns,
   group,
   isAny,
   isNull,
@@ -23,7 +23,7 @@ import type { Comparing, Expression, Literal, Order, FilterSubject, TextTest } f
  */
 export function conditionOf(
   expression: Expression,
-  scope: FilterScope,
+  scope: ComparedColumns,
   isNegated = false,
 ): Result<Condition> {
   switch (expression.kind) {
@@ -46,7 +46,7 @@ export function conditionOf(
 
 function groupOf(
   { kind, of }: Expression & { readonly kind: "and" | "or" },
-  scope: FilterScope,
+  scope: ComparedColumns,
   isNegated: boolean,
 ): Result<Condition> {
   const members: Condition[] = [];
@@ -77,17 +77,17 @@ const opposite = (condition: ColumnCondition): ColumnCondition => ({
 });
 
 /** The column of a subject. */
-function compared({ column, at }: FilterSubject, { filters, timezoneOf }: FilterScope): Result<Compared> {
-  const filter = filters.find((each) => each.column === column);
-  if (filter !== undefined) return { ...filter, timezone: timezoneOf(column), at };
-  const names = filters.map((each) => each.column).join(", ") || "none";
+function compared({ column, at }: FilterSubject, scope: ComparedColumns): Result<Compared> {
+  const filter = scope.get(column);
+  if (filter !== undefined) return { ...filter, at };
+  const names = [...scope.keys()].join(", ") || "none";
   return httpError("filterColumn", { position: at, names });
 }
 
 /** A test of a null is unknown: its opposite does not select the row either. */
 function textTest(
   { test, subject, value }: TextTest,
-  scope: FilterScope,
+  scope: ComparedColumns,
   isNegated: boolean,
 ): Result<Condition> {
   const column = compared(subject, scope);
@@ -99,7 +99,7 @@ function textTest(
   return isNegated ? group("and", group("not", condition), isNull(column, false)) : condition;
 }
 
-function flag(subject: FilterSubject, scope: FilterScope, isNegated: boolean): Result<Condition> {
+function flag(subject: FilterSubject, scope: ComparedColumns, isNegated: boolean): Result<Condition> {
   const column = compared(subject, scope);
   if (isHttpError(column)) return column;
   if (column.type !== "boolean")
@@ -109,7 +109,7 @@ function flag(subject: FilterSubject, scope: FilterScope, isNegated: boolean): R
 
 function comparison(
   expression: Comparing | (Expression & { readonly kind: "in" }),
-  scope: FilterScope,
+  scope: ComparedColumns,
 ): Result<Condition> {
   const { subject } = expression;
   const column = compared(subject, scope);

@@ -1,7 +1,7 @@
 import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
 import { FILTER_LIMITS } from "../core/model/limits.js";
 import { type Condition, isGroup } from "../core/model/query.js";
-import type { FilterScope } from "./comparisons.js";
+import { columnsIn, type FilterScope } from "./comparisons.js";
 import { conditionOf } from "./conditions.js";
 import type { Expression } from "./expression.js";
 import { parse } from "./parser.js";
@@ -12,7 +12,7 @@ export function readFilter(text: string, scope: FilterScope): Result<readonly Co
   if (text.includes("\0")) return httpError("nulCharacter", { name: "filter" });
   const expression = parsed(text);
   if (isHttpError(expression)) return expression;
-  const condition = conditionOf(expression, scope);
+  const condition = conditionOf(expression, columnsIn(scope));
   return isHttpError(condition) ? condition : atTop(condition);
 }
 
