@@ -63,13 +63,17 @@ describe.each(["acme", "other"] as const)("options of groups read the own rows o
     const all = await rowsOf("revenue?metrics=revenue");
     const totals = await rowsOf("revenue?group_by=customer__region&metrics=revenue&totals=true");
     expect(totals.at(-1)).toEqual({ customer__region: null, ...all[0], level: 0 });
-    const top = await rowsOf("revenue?group_by=payment__token&metrics=revenue&top=1&sort_by=revenue&other=true");
+    const top = await rowsOf(
+      "revenue?group_by=payment__token&metrics=revenue&top=1&sort_by=revenue&other=true",
+    );
     expect(sumOf(top)).toBe(all[0]?.revenue);
   });
 
   it("in an earlier period", async () => {
     const january = await rowsOf("revenue?metrics=revenue&start_date=2026-01-01&end_date=2026-01-31");
-    const february = await rowsOf("revenue?metrics=revenue&start_date=2026-02-01&end_date=2026-02-28&compare=previous_period");
+    const february = await rowsOf(
+      "revenue?metrics=revenue&start_date=2026-02-01&end_date=2026-02-28&compare=previous_period",
+    );
     expect(february[0]?.revenue__previous).toBe(january[0]?.revenue);
   });
 

@@ -298,11 +298,20 @@ function groupInputs(request: ApiRequest): readonly HTMLElement[] {
   if (endpoint.aggregate?.is_saved !== false || !asksGroups(request)) return [];
   const options = (name: string, about: string, values: readonly string[]) =>
     labelled("page", choice(name, values, valuesOf(parameters, name)), about);
-  const top = el("input", { name: "top", type: "number", value: valuesOf(parameters, "top")[0] ?? "", min: 1, max: 1000 });
+  const top = el("input", {
+    name: "top",
+    type: "number",
+    value: valuesOf(parameters, "top")[0] ?? "",
+    min: 1,
+    max: 1000,
+  });
   return [
     labelled("page", top, "Only so many groups, the greatest by sort_by."),
     options("other", "A row for all other groups. Needs top.", ["true"]),
     options("totals", "Rows for totals.", ["true"]),
-    options("compare", "Values of an earlier period. Needs both dates.", ["previous_period", "previous_year"]),
+    options("compare", "Values of an earlier period. Needs both dates.", [
+      "previous_period",
+      "previous_year",
+    ]),
   ];
 }
