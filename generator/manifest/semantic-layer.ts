@@ -89,6 +89,17 @@ export interface CumulativeMetric {
   readonly periodAggregation: string;
 }
 
+/** What rows of one measure lead to, of another. */
+export interface ConversionMetric {
+  readonly base: SimpleMetric | MetricInput;
+  readonly conversion: SimpleMetric | MetricInput;
+  readonly entity: string;
+  readonly calculation: string;
+  readonly window: WrittenPeriod | null;
+  /** Names of dimensions or entities that are equal. */
+  readonly constants: readonly (readonly [base: string, conversion: string])[];
+}
+
 /** A dbt metric. `node`: its tags, texts and settings, as those of a model. */
 export interface SemanticMetric {
   readonly node: Model;
@@ -101,6 +112,7 @@ export interface SemanticMetric {
   readonly grain: string;
   readonly simple: SimpleMetric | null;
   readonly cumulative: CumulativeMetric | null;
+  readonly conversion: ConversionMetric | null;
   /** Of a ratio the numerator and the denominator. */
   readonly inputs: readonly MetricInput[];
   readonly expr: string;

@@ -3,6 +3,7 @@ import { type Model, modelOf } from "./model.js";
 import { isPrivate, routewrightOf } from "./node-meta.js";
 import { relationOf } from "./relation-name.js";
 import type {
+  ConversionMetric,
   CumulativeMetric,
   MetricInput,
   SemanticDimension,
@@ -147,6 +148,7 @@ function metricOf(id: string, json: JsonObject): SemanticMetric {
     grain: textOr(json["time_granularity"], "").toLowerCase(),
     simple: type === "simple" ? simpleOf(parameters, textOr(json["name"], "")) : null,
     cumulative: type === "cumulative" ? cumulativeOf(parameters, textOr(json["name"], "")) : null,
+    conversion: type === "conversion" ? conversionOf(parameters) : null,
     inputs: inputs.map(inputOf),
     expr: withoutComments(textOr(parameters["expr"], "")),
   };
@@ -200,6 +202,26 @@ function periodOf(value: unknown): WrittenPeriod | null {
     return { count, granularity: granularity.toLowerCase() };
   const [, number, unit = ""] = /^\s*(\d+)\s*([a-z]+?)s?\s*$/i.exec(textOr(value, "")) ?? [];
   return number === undefined ? null : { count: Number(number), granularity: unit.toLowerCase() };
+}
+
+function conversionOf(parameters: JsonObject): ConversionMetric {
+  const own = objectOr(parameters["conversion_type_params"]);
+  const side = (name: "base" | "conversion"): SimpleMetric | MetricInput => {
+    const input = objectOr(own[`${name}_metric`]);
+    const measure = { measure: own[`${name}_measure`] };
+    return textOr(input["name"], "") === "" ? simpleOf(measure, "") : inputOf(input);
+  };
+  return {
+    base: side("base"),
+    conversion: side("conversion"),
+    entity: textOr(own["entity"], ""),
+    calculation: textOr(own["calculation"], "conversion_rate").toLowerCase(),
+    window: periodOf(own["window"]),
+    constants: objectsOf(own["constant_properties"]).map((each) => [
+      textOr(each["base_property"], ""),
+      textOr(each["conversion_property"], ""),
+    ]),
+  };
 }
 
 function inputOf(json: JsonObject): MetricInput {

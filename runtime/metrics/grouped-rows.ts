@@ -3,11 +3,13 @@ import {
   type FixedFilter,
   type Formula,
   type FormulaInput,
+  type Leaf,
   leavesOf,
   type MetricTree,
 } from "../core/model/aggregate.js";
 import { projectParts, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
+import { convertedLeaf } from "./converted-rows.js";
 import { cumulativeLeaf } from "./cumulative.js";
 import { finestGrain, type GroupsBuild, type LeafUse, timeGrainOf, timeGroups } from "./groups-build.js";
 import { aggregatedLeaves, nonAdditiveLeaf } from "./leaves.js";
@@ -88,13 +90,17 @@ function leafSource(build: GroupsBuild, use: LeafUse, offset: Offset | null): Pl
   if (leaf.cumulative !== undefined && finest !== undefined) return cumulativeLeaf(build, use, offset);
   const inTime = offset === null ? null : offsetSource(build, use, offset);
   if (leaf.onSpine !== true || finest === undefined)
-    return inTime ?? (leaf.nonAdditive === undefined ? null : nonAdditiveLeaf(build, use));
+    return inTime ?? (hasOwnSource(leaf) ? simpleSource(build, use) : null);
   const on = timeGroups(build, leaf).map(groupName);
   const grain = finestGrain(build, leaf);
   return onSpine(build, use, inTime ?? simpleSource(build, use), { grain, on });
 }
 
+const hasOwnSource = ({ nonAdditive, converted }: Leaf): boolean =>
+  nonAdditive !== undefined || converted !== undefined;
+
 function simpleSource(build: GroupsBuild, use: LeafUse): PlanStep {
+  if (use.leaf.converted !== undefined) return convertedLeaf(build, use);
   return use.leaf.nonAdditive === undefined
     ? aggregatedLeaves(build, [{ ...use, total: VALUE }])
     : nonAdditiveLeaf(build, use);

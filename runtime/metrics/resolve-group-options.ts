@@ -79,8 +79,9 @@ function isOfRows(metric: AggregateMeasure["metric"]): boolean {
       ({ metric: input, offset, offsetToGrain }) =>
         offset === undefined && offsetToGrain === undefined && isOfRows(input),
     );
-  const { cumulative, nonAdditive, onSpine } = metric;
-  return cumulative === undefined && nonAdditive === undefined && onSpine === undefined;
+  const { cumulative, converted, nonAdditive, onSpine } = metric;
+  const isPlain = cumulative === undefined && nonAdditive === undefined && onSpine === undefined;
+  return isPlain && converted === undefined;
 }
 
 function readTotals(

@@ -31,6 +31,15 @@ export function usedValues(
   };
   for (const { fact } of leaves) if (!used.has(fact)) used.set(fact, ownValues(aggregate, fact));
   for (const leaf of leaves) useLeaf(aggregate, leaf, names, use);
+  for (const { fact, converted } of leaves) {
+    if (converted === undefined) continue;
+    if (!used.has(converted.fact)) used.set(converted.fact, ownValues(aggregate, converted.fact));
+    useLeaf(aggregate, { ...converted, kind: "leaf", aggregation: "count" }, names, use);
+    for (const [value, of] of converted.on) {
+      use(fact, value);
+      use(converted.fact, of);
+    }
+  }
   for (const { relation, value } of aggregate.spines)
     if (measures.some(({ metric }) => needsSpine(metric))) use(relation, value);
   return used;
@@ -68,7 +77,7 @@ function useLeaf({ facts, dimensions }: Aggregate, leaf: Leaf, names: ReadonlySe
 }
 
 function filtersIn(metric: AskedGrouping["measures"][number]["metric"]): Leaf["filters"] {
-  if (metric.kind === "leaf") return metric.filters;
+  if (metric.kind === "leaf") return [...metric.filters, ...(metric.converted?.filters ?? [])];
   return [
     ...metric.filters,
     ...metric.inputs.flatMap((input) => [...input.filters, ...filtersIn(input.metric)]),

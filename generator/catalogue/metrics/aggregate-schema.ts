@@ -24,6 +24,10 @@ const leaf = openRecord(
     value: text,
     percentile: number,
     time: text,
+    converted: openRecord(
+      { fact: text, value: text, time: text, on: listOf(pair), filters },
+      { window: period },
+    ),
     nonAdditive: openRecord({ dimension: text, choice: oneOf(["min", "max"]), groupings: texts }),
     fill: number,
     cumulative: openRecord(

@@ -120,6 +120,7 @@ export class FormulaTexts {
       `${this.#aggregation(leaf)} in ${this.#fact(fact)}`,
       ...(time === undefined ? [] : [`time: ${this.dimension(time, fact) ?? "?"}`]),
       ...this.#where(filters, [fact]),
+      ...this.#conversion(leaf),
       ...this.#lastTime(leaf),
       ...accumulated(leaf),
       ...(onSpine === true ? ["a row for every period"] : []),
@@ -128,7 +129,21 @@ export class FormulaTexts {
     return parts.join("; ");
   }
 
-  #aggregation({ aggregation, percentile = 0.5, isDiscrete, value, fact }: Leaf): string {
+  /** What is counted instead, and which row it stands with. */
+  #conversion({ fact: base, converted }: Leaf): readonly string[] {
+    if (converted === undefined) return [];
+    const { fact, time, on, window, filters } = converted;
+    const keys = on.map(([own, other]) => `${this.#value(base, own)} = ${this.#value(fact, other)}`);
+    return [
+      `of ${this.#fact(fact)}, each with the last row before it of ${keys.join(" and ")}`,
+      `its time: ${this.dimension(time, fact) ?? "?"}`,
+      ...(window === undefined ? [] : [`less than ${periodText(window)} before it`]),
+      ...this.#where(filters, [fact]),
+    ];
+  }
+
+  #aggregation({ aggregation, percentile = 0.5, isDiscrete, converted, ...own }: Leaf): string {
+    const { value, fact } = converted ?? own;
     const of = value === undefined ? "all rows" : this.#value(fact, value);
     const how = AGGREGATION_TEXTS[aggregation];
     if (aggregation !== "percentile") return `${how} ${of}`;

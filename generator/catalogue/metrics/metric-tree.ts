@@ -1,32 +1,27 @@
 import {
-  type Aggregation,
-  AGGREGATIONS,
   compareGrains,
   type FixedFilter,
   type FormulaInput,
-  type FormulaPart,
   type Grain,
   isGrain,
   type Leaf,
   METRIC_TIME,
   type MetricTree,
-  type Period,
   projectSqlProblem,
   timedLeaves,
   withoutMetricTime,
-  tokensOf,
-  ownValue,
 } from "@routewright/runtime/model";
 import { readTemplate } from "../../manifest/filter-template.js";
 import type {
+  ConversionMetric,
   MetricInput,
   SemanticMeasure,
   SemanticMetric,
   SemanticModel,
   SimpleMetric,
-  WrittenPeriod,
 } from "../../manifest/semantic-layer.js";
 import { type AggregateParts, NotCompiled } from "./aggregate-parts.js";
+import { aggregationOf, formulaParts, periodOf, standardGrain, textsOf } from "./leaf-parts.js";
 import { isHeld, type SemanticIndex } from "./semantic-index.js";
 
 /** Longest chain of metrics that are made from metrics. */
@@ -73,7 +68,7 @@ export class MetricTrees {
       case "derived":
         return this.#derived(metric, depth, filters);
       case "conversion":
-        throw new NotCompiled("A conversion metric is not compiled.");
+        return this.#conversion(metric, filters);
       default:
         throw new NotCompiled(`A metric of type ${metric.type || "none"} is not compiled.`);
     }
@@ -164,6 +159,79 @@ export class MetricTrees {
         periodAggregation,
       },
     };
+  }
+
+  /** The conversions over the rows that may lead to them. Both are read for a count too: it has their groups. */
+  #conversion(metric: SemanticMetric, filters: readonly FixedFilter[]): MetricTree {
+    const { conversion } = metric;
+    if (conversion === null) throw new NotCompiled(`The metric ${metric.name} has no conversion.`);
+    const base = this.#conversionSide(metric, conversion.base);
+    const converted = this.#converted(metric, conversion, base);
+    const inputs = [
+      { alias: "conversions", metric: converted, filters: [] },
+      { alias: "base", metric: base, filters: [] },
+    ];
+    return conversion.calculation === "conversions"
+      ? { kind: "formula", parts: [{ alias: "conversions" }], inputs, filters }
+      : { kind: "ratio", parts: [], inputs, filters };
+  }
+
+  #conversionSide(metric: SemanticMetric, side: SimpleMetric | MetricInput): Leaf {
+    if ("measure" in side) return this.#leaf(side, metric);
+    const source = this.#index.metrics.get(side.metric);
+    if (source?.simple === null || source === undefined)
+      throw new NotCompiled(
+        `The metric ${metric.name} converts ${side.metric}, which is not a simple metric.`,
+      );
+    if (source.node.isPrivate) requireMark(metric, `the metric ${source.name}`);
+    const more = [...source.filters, ...side.filters].map((template) => this.#filter(template));
+    return withFilters(this.#leaf(source.simple, metric), more);
+  }
+
+  #converted(metric: SemanticMetric, conversion: ConversionMetric, base: Leaf): Leaf {
+    const { fact, value, time, filters, onSpine, fill, nonAdditive, ...how } = this.#conversionSide(
+      metric,
+      conversion.conversion,
+    );
+    const isPlain = nonAdditive === undefined && base.nonAdditive === undefined;
+    if (value === undefined || time === undefined || base.time === undefined || !isPlain)
+      throw new NotCompiled(
+        "A conversion of measures without a time, or of non-additive ones, is not compiled.",
+      );
+    const model = this.#index.model(fact);
+    if (model !== undefined)
+      for (const part of filters.flat())
+        if (typeof part !== "string" && part.dimension !== METRIC_TIME)
+          this.#parts.dimension(model, withoutMetricTime(part.dimension, time));
+    const pairs = [[conversion.entity, conversion.entity] as const, ...conversion.constants];
+    return {
+      ...how,
+      kind: "leaf",
+      fact: base.fact,
+      time: base.time,
+      filters: base.filters,
+      ...(onSpine && { onSpine }),
+      ...(fill !== undefined && { fill }),
+      converted: {
+        fact,
+        value,
+        time,
+        on: pairs.map(([own, other]) => [this.#element(base.fact, own), this.#element(fact, other)] as const),
+        ...(conversion.window !== null && { window: periodOf(conversion.window) }),
+        filters,
+      },
+    };
+  }
+
+  /** The value of an entity or a dimension of a semantic model's own. */
+  #element(fact: string, name: string): string {
+    const model = this.#index.model(fact);
+    const found = [...(model?.entities ?? []), ...(model?.dimensions ?? [])].find(
+      (each) => each.name === name,
+    );
+    if (model === undefined || found === undefined)
+      throw new NotCompiled(`${fact} has no entity or dimension ${name}.`);
+    return this.#parts.value(model, found.expr);
   }
 
   #derived(metric: SemanticMetric, depth: number, filters: readonly FixedFilter[]): MetricTree {
@@ -281,53 +349,4 @@ function leavesIn(tree: MetricTree): readonly Leaf[] {
 
 function withFilters(leaf: Leaf, filters: readonly FixedFilter[]): Leaf {
   return { ...leaf, filters: [...leaf.filters, ...filters] };
-}
-
-const NAMES: Readonly<Record<string, Aggregation>> = { avg: "average", median: "percentile" };
-
-function aggregationOf({
-  aggregation,
-  percentile,
-  isDiscrete,
-}: SemanticMeasure): Pick<Leaf, "aggregation" | "percentile" | "isDiscrete"> {
-  const name = ownValue(NAMES, aggregation) ?? AGGREGATIONS.find((each) => each === aggregation);
-  if (name === undefined) throw new NotCompiled(`The aggregation ${aggregation || "none"} is not compiled.`);
-  if (name !== "percentile") return { aggregation: name };
-  const p = aggregation === "median" ? 0.5 : (percentile ?? 0.5);
-  return { aggregation: name, percentile: p, ...(isDiscrete && { isDiscrete }) };
-}
-
-function periodOf({ count, granularity }: WrittenPeriod): Period {
-  return { count, grain: standardGrain(granularity.replace(/s$/, "")) };
-}
-
-function standardGrain(text: string): Grain {
-  if (isGrain(text)) return text;
-  throw new NotCompiled(`The grain ${text} is a custom one, which is not compiled.`);
-}
-
-/** The texts around the parts that are values. */
-function textsOf(parts: readonly (string | object)[]): readonly string[] {
-  const texts = [""];
-  for (const part of parts) {
-    if (typeof part === "string") texts.push((texts.pop() ?? "") + part);
-    else texts.push("");
-  }
-  return texts;
-}
-
-/** A formula with its aliases found. Databases fold the case of names without quotes. */
-function formulaParts(expr: string, aliases: readonly string[]): readonly FormulaPart[] {
-  const parts: FormulaPart[] = [];
-  for (const token of tokensOf(expr)) {
-    const name = token.replace(/^"(.*)"$/, "$1").toLowerCase();
-    const alias = aliases.find((each) => each.toLowerCase() === name);
-    const last = parts.at(-1);
-    if (alias !== undefined) parts.push({ alias });
-    else if (typeof last === "string") parts.splice(-1, 1, last + token);
-    else parts.push(token);
-  }
-  const problem = projectSqlProblem(textsOf(parts));
-  if (problem !== null) throw new NotCompiled(`The formula ${expr} is not compiled: ${problem}.`);
-  return parts;
 }

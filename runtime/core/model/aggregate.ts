@@ -114,6 +114,16 @@ export const AGGREGATIONS = [
 ] as const;
 export type Aggregation = (typeof AGGREGATIONS)[number];
 
+/** What rows of a fact lead to. `on`: values of a row, and of what it leads to, that are equal; at most `window` later. */
+export interface Conversion {
+  readonly fact: string;
+  readonly value: string;
+  readonly time: string;
+  readonly on: readonly (readonly [value: string, converted: string])[];
+  readonly window?: Period;
+  readonly filters: readonly FixedFilter[];
+}
+
 /** Aggregated values of a fact. Without `value`: `count` of all rows. */
 export interface Leaf {
   readonly kind: "leaf";
@@ -127,6 +137,8 @@ export interface Leaf {
   /** The dimension that is `metric_time`. */
   readonly time?: string;
   readonly filters: readonly FixedFilter[];
+  /** Rows of another fact count instead, each where the last of these before it is. */
+  readonly converted?: Conversion;
   /** Only rows of the first or the last time of a period count, of each of these values. */
   readonly nonAdditive?: {
     readonly dimension: string;
