@@ -2,7 +2,7 @@ import type { LetterCase } from "../core/model/endpoint.js";
 import type { Comparison } from "../core/model/operators.js";
 import type { ColumnCondition, Condition, TypedValue } from "../core/model/query.js";
 import {
-  type DatePart,
+  type MonthOrDay,
   dayAfter,
   type FilterDialect,
   type TextOperator,
@@ -182,7 +182,7 @@ function hasText({ column, type, values: [text = ""] }: FilterSide, operator: Te
   return TEXT_TESTS[operator](textOf(column, type), parameter(text, "String"));
 }
 
-function isInPart({ column, type, values }: FilterSide, part: DatePart): Sql {
+function isInPart({ column, type, values }: FilterSide, part: MonthOrDay): Sql {
   const value = columnOf(column);
   const isTime = parseType(type).name.startsWith("DateTime");
   const inUtc = isTime ? sql`toTimeZone(${value}, 'UTC')` : value;

@@ -1,7 +1,7 @@
 import type { LetterCase } from "../core/model/endpoint.js";
 import type { Comparison } from "../core/model/operators.js";
 import {
-  type DatePart,
+  type MonthOrDay,
   dayAfter,
   type FilterDialect,
   readAt,
@@ -152,7 +152,7 @@ function patternOf(operator: TextOperator, text: string): string {
   return `${operator === "startswith" ? "" : "%"}${escaped}${operator === "endswith" ? "" : "%"}`;
 }
 
-function isInPart({ name, column, read }: FilterSide, part: DatePart): Sql<Selection> {
+function isInPart({ name, column, read }: FilterSide, part: MonthOrDay): Sql<Selection> {
   const numbers = sql`${bind(rawValue(read))}::pg_catalog.int4[]`;
   const unit = part === "month" ? sql`month` : sql`day`;
   const number = sql`extract(${unit} FROM ${inUtc(name, column)})::pg_catalog.int4`;

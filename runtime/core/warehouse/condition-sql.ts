@@ -3,8 +3,8 @@ import type { Comparison, FunctionOperator } from "../model/operators.js";
 import { type ColumnCondition, type Condition, isGroup, type Selection } from "../model/query.js";
 import { join, sql, type Sql } from "./sql.js";
 
-export type DatePart = "month" | "day";
-export type TextOperator = Exclude<FunctionOperator, DatePart>;
+export type MonthOrDay = "month" | "day";
+export type TextOperator = Exclude<FunctionOperator, MonthOrDay>;
 
 /** What the operators of filters mean in the SQL of an engine (runtime/docs/requests.md). `Side`: what it needs to know of the column and the value. */
 export interface FilterDialect<Side, From> {
@@ -19,7 +19,7 @@ export interface FilterDialect<Side, From> {
   /** In their letter case. */
   readonly hasText: (side: Side, operator: TextOperator) => Sql<From>;
   /** The month, or the day of the month, in UTC. */
-  readonly isInPart: (side: Side, part: DatePart) => Sql<From>;
+  readonly isInPart: (side: Side, part: MonthOrDay) => Sql<From>;
   readonly isNull: (side: Side, isWanted: boolean) => Sql<From>;
   /** The rows for which a condition is false, or does not hold since the column is null. */
   readonly isNot: (condition: Sql<From>) => Sql<From>;

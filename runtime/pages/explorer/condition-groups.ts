@@ -4,7 +4,7 @@ import type { FilterSubject } from "../../filter/expression.js";
 import type { CatalogueEndpoint } from "../catalogue-body.js";
 import {
   type ColumnTest,
-  type ConditionGroup,
+  type TestGroup,
   filterText,
   type GroupMode,
   isGroup,
@@ -48,7 +48,7 @@ export class ConditionForm {
   readonly element = el("div.conditions");
   readonly #filters: readonly Filter[];
   readonly #actions: FormActions;
-  #root: ConditionGroup = { mode: "all", of: [] };
+  #root: TestGroup = { mode: "all", of: [] };
   /** Makes ids of inputs that are unique in the page. */
   #made = 0;
 
@@ -83,7 +83,7 @@ export class ConditionForm {
     this.element.replaceChildren(this.#groupView(this.#root, null, 1));
   }
 
-  #groupView(group: ConditionGroup, parent: ConditionGroup | null, depth: number): HTMLElement {
+  #groupView(group: TestGroup, parent: TestGroup | null, depth: number): HTMLElement {
     const label = depth === 1 ? "Conditions" : `Group of conditions, level ${String(depth)}`;
     const members = group.of.map((each) =>
       isGroup(each) ? this.#groupView(each, group, depth + 1) : this.#testView(each, group),
@@ -100,7 +100,7 @@ export class ConditionForm {
     return view;
   }
 
-  #modes(group: ConditionGroup): HTMLElement {
+  #modes(group: TestGroup): HTMLElement {
     const box = el(
       "select",
       {
@@ -115,8 +115,8 @@ export class ConditionForm {
     return box;
   }
 
-  #additions(group: ConditionGroup, depth: number, view: HTMLElement): readonly Child[] {
-    const add = (member: ConditionGroup | ColumnTest): void => {
+  #additions(group: TestGroup, depth: number, view: HTMLElement): readonly Child[] {
+    const add = (member: TestGroup | ColumnTest): void => {
       const place = indexIn(this.element, view);
       group.of.push(member);
       this.#redraw(() => groupsIn(this.element)[place]?.querySelector(LAST_COLUMN));
@@ -133,8 +133,8 @@ export class ConditionForm {
 
   #removal(
     what: "condition" | "group",
-    member: ConditionGroup | ColumnTest,
-    parent: ConditionGroup,
+    member: TestGroup | ColumnTest,
+    parent: TestGroup,
     view: HTMLElement,
   ): HTMLElement {
     const remove = (): void => {
@@ -145,7 +145,7 @@ export class ConditionForm {
     return button("×", remove, { class: "plain", "aria-label": `Remove this ${what}` });
   }
 
-  #testView(tested: ColumnTest, parent: ConditionGroup): HTMLElement {
+  #testView(tested: ColumnTest, parent: TestGroup): HTMLElement {
     const view = el("div.condition", { role: "group", "aria-label": `Condition on ${tested.column}` });
     view.append(
       this.#columns(tested, parent, view),
@@ -157,14 +157,14 @@ export class ConditionForm {
   }
 
   /** Draws a condition anew after its column or test has changed. */
-  #replace(tested: ColumnTest, parent: ConditionGroup, view: HTMLElement, focus: string): void {
+  #replace(tested: ColumnTest, parent: TestGroup, view: HTMLElement, focus: string): void {
     const made = this.#testView(tested, parent);
     view.replaceWith(made);
     made.querySelector<HTMLElement>(`select[aria-label="${focus}"]`)?.focus();
     this.#write();
   }
 
-  #columns(tested: ColumnTest, parent: ConditionGroup, view: HTMLElement): HTMLElement {
+  #columns(tested: ColumnTest, parent: TestGroup, view: HTMLElement): HTMLElement {
     const options = this.#filters.flatMap(({ column, type }) =>
       partsOf(type).map((part) => ({ column, part, text: part === null ? column : `${part} of ${column}` })),
     );
@@ -193,7 +193,7 @@ export class ConditionForm {
     return testsOf(kind, part, VALUES[kind].ordered);
   }
 
-  #tests(tested: ColumnTest, parent: ConditionGroup, view: HTMLElement): HTMLElement {
+  #tests(tested: ColumnTest, parent: TestGroup, view: HTMLElement): HTMLElement {
     const box = el(
       "select",
       {

@@ -7,9 +7,9 @@ import { splitList } from "./values.js";
 /** How the members of a group hold together; the last two are negated. */
 export type GroupMode = "all" | "any" | "not all" | "none";
 
-export interface ConditionGroup {
+export interface TestGroup {
   mode: GroupMode;
-  of: (ConditionGroup | ColumnTest)[];
+  of: (TestGroup | ColumnTest)[];
 }
 
 /** A test of a column, or of a part of its dates. `value` is a text as it is typed, of a list with commas. */
@@ -37,7 +37,7 @@ export function typedValues({ test, value }: ColumnTest): readonly string[] {
   return values.filter((text) => text !== "");
 }
 
-export const isGroup = (member: ConditionGroup | ColumnTest): member is ConditionGroup => "of" in member;
+export const isGroup = (member: TestGroup | ColumnTest): member is TestGroup => "of" in member;
 
 /** The tests of a column that is compared as such values. */
 export function testsOf(
@@ -70,7 +70,7 @@ export function kindOf(kind: ValueKind, part: FilterSubject["part"]): ValueKind 
 export type KindOf = (column: string) => ValueKind;
 
 /** The text of a group; empty where no test in it is complete. */
-export function filterText(group: ConditionGroup, kindOfColumn: KindOf): string {
+export function filterText(group: TestGroup, kindOfColumn: KindOf): string {
   return textOfGroup(group, kindOfColumn)?.text ?? "";
 }
 
@@ -80,7 +80,7 @@ interface Written {
   readonly joint: "and" | "or" | null;
 }
 
-function textOfGroup({ mode, of }: ConditionGroup, kindOfColumn: KindOf): Written | null {
+function textOfGroup({ mode, of }: TestGroup, kindOfColumn: KindOf): Written | null {
   const joint = mode === "all" || mode === "not all" ? "and" : "or";
   const members = of.flatMap(
     (each) => (isGroup(each) ? textOfGroup(each, kindOfColumn) : textOfTest(each, kindOfColumn)) ?? [],

@@ -6,7 +6,7 @@ import type { Expression, FilterSubject, Literal } from "../../filter/expression
 import { parse } from "../../filter/parser.js";
 import {
   type ColumnTest,
-  type ConditionGroup,
+  type TestGroup,
   filterText,
   isGroup,
   type KindOf,
@@ -35,18 +35,18 @@ export function groupIn(
   text: string,
   kindOfColumn: KindOf,
   hasTest: (tested: ColumnTest) => boolean,
-): ConditionGroup | null {
+): TestGroup | null {
   const found = readGroup(text);
   if (found === null || !found.of.every((member) => isShown(member, hasTest))) return null;
   const again = readGroup(filterText(found, kindOfColumn));
   return JSON.stringify(again) === JSON.stringify(found) ? found : null;
 }
 
-function isShown(member: ConditionGroup | ColumnTest, hasTest: (tested: ColumnTest) => boolean): boolean {
+function isShown(member: TestGroup | ColumnTest, hasTest: (tested: ColumnTest) => boolean): boolean {
   return isGroup(member) ? member.of.every((each) => isShown(each, hasTest)) : hasTest(member);
 }
 
-function readGroup(text: string): ConditionGroup | null {
+function readGroup(text: string): TestGroup | null {
   if (text.trim() === "") return { mode: "all", of: [] };
   const expression = parsed(text);
   if (expression === null) return null;
@@ -54,7 +54,7 @@ function readGroup(text: string): ConditionGroup | null {
   return isGroup(member) ? member : { mode: "all", of: [member] };
 }
 
-function memberOf(expression: Expression): ConditionGroup | ColumnTest {
+function memberOf(expression: Expression): TestGroup | ColumnTest {
   switch (expression.kind) {
     case "and":
     case "or":
@@ -73,7 +73,7 @@ function memberOf(expression: Expression): ConditionGroup | ColumnTest {
 }
 
 /** Parentheses around members of the same kind mean nothing. */
-function joined(mode: "all" | "any", members: readonly (ConditionGroup | ColumnTest)[]): ConditionGroup {
+function joined(mode: "all" | "any", members: readonly (TestGroup | ColumnTest)[]): TestGroup {
   return { mode, of: members.flatMap((each) => (isGroup(each) && each.mode === mode ? each.of : [each])) };
 }
 
@@ -83,7 +83,7 @@ function compared(
   subject: FilterSubject,
   operator: "eq" | "ne" | "gt" | "ge" | "lt" | "le",
   { kind, text }: Literal,
-): ConditionGroup | ColumnTest {
+): TestGroup | ColumnTest {
   if (kind !== "null") return { ...subjectOf(subject), test: operator, value: text };
   if (operator === "eq" || operator === "ne")
     return { ...subjectOf(subject), test: operator === "eq" ? "null" : "not null", value: "" };
@@ -95,7 +95,7 @@ function compared(
 }
 
 /** A list that cannot be typed with commas is a group of its values. */
-function listed(subject: FilterSubject, values: readonly Literal[]): ConditionGroup | ColumnTest {
+function listed(subject: FilterSubject, values: readonly Literal[]): TestGroup | ColumnTest {
   const isPlain = values.every(
     ({ kind, text }) => kind !== "null" && text !== "" && text === text.trim() && !text.includes(","),
   );
@@ -112,7 +112,7 @@ const OPPOSITES: Partial<Record<TestName, TestName>> = {
 
 const OPPOSITE_MODES = { all: "not all", any: "none", "not all": "all", none: "any" } as const;
 
-function negated(member: ConditionGroup | ColumnTest): ConditionGroup | ColumnTest {
+function negated(member: TestGroup | ColumnTest): TestGroup | ColumnTest {
   if (isGroup(member)) return { ...member, mode: OPPOSITE_MODES[member.mode] };
   const test = OPPOSITES[member.test];
   return test === undefined ? { mode: "none", of: [member] } : { ...member, test };
