@@ -97,7 +97,7 @@ function endpointOf(index: SemanticIndex, context: Context, group: readonly Tagg
   const skipped: Skipped[] = [];
   const parts = new AggregateParts(index);
   const trees = new MetricTrees(index, parts);
-  const groups = new MetricGroups(index, trees);
+  const groups = new MetricGroups(index);
   const compiled: DescribedMeasure[] = [];
   for (const { of, node } of group) {
     const measure = compile(of, node);
@@ -125,7 +125,7 @@ function endpointOf(index: SemanticIndex, context: Context, group: readonly Tagg
       const own = new AggregateParts(index);
       const tried = new MetricTrees(index, own);
       const alone = tried.of(metric);
-      new MetricGroups(index, tried).of(metric, alone, own);
+      new MetricGroups(index).of(metric, alone, own);
       checkTime(alone, compiled[0]);
       const tree = trees.of(metric);
       return measureOf(metric, tree, groups.of(metric, tree, parts));

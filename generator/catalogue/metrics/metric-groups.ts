@@ -14,7 +14,7 @@ import {
 } from "@routewright/runtime/model";
 import { isObject, textOr, textsOf } from "../../manifest/json.js";
 import type { SemanticMetric, SemanticModel } from "../../manifest/semantic-layer.js";
-import { type MetricTrees, shiftedLeaves } from "./metric-tree.js";
+import { shiftedLeaves } from "./metric-tree.js";
 import { type AggregateParts, NotCompiled } from "./aggregate-parts.js";
 import { coarsest, isHeld, type ReachableDimension, type SemanticIndex } from "./semantic-index.js";
 
@@ -28,11 +28,9 @@ const isTaken = (name: string): boolean =>
 /** The groups that callers may ask of a metric, and those that it could have. */
 export class MetricGroups {
   readonly #index: SemanticIndex;
-  readonly #trees: MetricTrees;
 
-  constructor(index: SemanticIndex, trees: MetricTrees) {
+  constructor(index: SemanticIndex) {
     this.#index = index;
-    this.#trees = trees;
   }
 
   of(metric: SemanticMetric, tree: MetricTree, parts: AggregateParts): readonly AggregateGroup[] {
@@ -159,7 +157,7 @@ export class MetricGroups {
 
   /** Accumulated values by time need a row of the time spine per period. */
   #hasTime({ cumulative }: Leaf, grain: Grain): boolean {
-    return cumulative === undefined || this.#trees.hasSpine(grain);
+    return cumulative === undefined || this.#index.hasSpine(grain);
   }
 
   #metricTime({ grain: own }: SemanticMetric, leaves: readonly Leaf[]): AggregateGroup | null {

@@ -28,7 +28,7 @@ export function savedEndpoint(
   try {
     const parts = new AggregateParts(index);
     const trees = new MetricTrees(index, parts);
-    const groups = new MetricGroups(index, trees);
+    const groups = new MetricGroups(index);
     const listed = of.groupBy.map((text) => nameAndGrain(text)[0]);
     const measures = of.metrics.map((name) => {
       const metric = index.metrics.get(name);

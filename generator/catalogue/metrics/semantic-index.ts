@@ -291,6 +291,12 @@ export class SemanticIndex {
     };
   }
 
+  /** Whether a time spine has a row per period of this grain. */
+  hasSpine(grain: Grain): boolean {
+    const { spines } = this.manifest.semantics;
+    return spines.some((spine) => isGrain(spine.grain) && compareGrains(spine.grain, grain) <= 0);
+  }
+
   /** Name of the dimension that is the time of a measure, as groups have it; null without one. */
   timeOf(measure: SemanticMeasure): string | null {
     const model = this.model(measure.model);

@@ -144,10 +144,7 @@ export const CATALOGUE_SCHEMA = openRecord({
           version: described("dbt's version of the model.", text),
           version_path: described("The path that stays at this version.", text),
           stability: described("`preview`: it may change without notice.", oneOf(["preview"])),
-          filters: described(
-            "Columns that callers filter by.",
-            listOf(FILTER),
-          ),
+          filters: described("Columns that callers filter by.", listOf(FILTER)),
           freshness: described(
             "How old the rows may be.",
             openRecord(
@@ -207,10 +204,7 @@ export const CATALOGUE_SCHEMA = openRecord({
                 }),
               ),
             ),
-            filters: described(
-              "Groups that callers filter by.",
-              listOf(FILTER),
-            ),
+            filters: described("Groups that callers filter by.", listOf(FILTER)),
           }),
           // Callers get the rows whose column equals the organization of their key.
           own_rows: openRecord({ column: text }),
