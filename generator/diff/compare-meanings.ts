@@ -65,8 +65,7 @@ function compareDimensions(
     ),
   ) as [ReadonlyMap<string, string>, ReadonlyMap<string, string>];
   const shared = [...facts.keys()].filter((label) => others.has(label));
-  return base.aggregate.dimensions
-    .map(({ name }) => name)
+  return namesOf(base.aggregate)
     .filter((name) => isAsked(base.aggregate, name) && isAsked(head.aggregate, name))
     .flatMap((name) => {
       const textOf = ({ texts }: ComparedAggregate, of: ReadonlyMap<string, string>): string =>
@@ -75,6 +74,12 @@ function compareDimensions(
         );
       return changed(name, textOf(base, facts), textOf(head, others));
     });
+}
+
+/** Also those that only the time of a metric has: `metric_time__extract_month`. */
+function namesOf({ dimensions, measures }: Aggregate): readonly string[] {
+  const groups = measures.flatMap((measure) => measure.groups);
+  return [...new Set([...dimensions, ...groups].map(({ name }) => name))];
 }
 
 function factsByLabel(

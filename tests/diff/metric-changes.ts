@@ -119,6 +119,9 @@ const typeOf = (manifest: Raw, name: string): Raw => manifest.metrics[`metric.sh
 const modelOf = (manifest: Raw, name: string): Raw => manifest.semantic_models[`semantic_model.shop.${name}`];
 const queryOf = (manifest: Raw): Raw => manifest.saved_queries["saved_query.shop.by_region"].query_params;
 
+const extracts = (time: string): readonly string[] =>
+  ["day", "dow", "doy", "month", "quarter", "year"].map((part) => `${time}__extract_${part}`);
+
 /** Changes of dbt metrics and saved queries. */
 export const METRIC_CHANGES: readonly Row[] = [
   metrics(
@@ -176,8 +179,8 @@ export const METRIC_CHANGES: readonly Row[] = [
   metrics(
     "a join is by another key",
     (m) => (modelOf(m, "orders").entities[1].expr = "buyer_id"),
-    ["meaning-changed customer__region", "meaning-changed customer"],
-    ["meaning-changed customer__region", "meaning-changed customer"],
+    ["meaning-changed customer__region", "meaning-changed customer", "meaning-changed order__customer"],
+    ["meaning-changed customer__region", "meaning-changed customer", "meaning-changed order__customer"],
   ),
   metrics(
     "a joined dimension is another column",
@@ -259,15 +262,21 @@ export const METRIC_CHANGES: readonly Row[] = [
       "own-rows-removed",
       "group-removed customer",
       "group-removed customer__region",
+      ...extracts("group-removed metric_time"),
       "group-removed order",
+      "group-removed order__customer",
       "group-removed order__ordered_on",
+      ...extracts("group-removed order__ordered_on"),
     ],
     [
       "own-rows-added",
       "group-added customer",
       "group-added customer__region",
+      ...extracts("group-added metric_time"),
       "group-added order",
+      "group-added order__customer",
       "group-added order__ordered_on",
+      ...extracts("group-added order__ordered_on"),
     ],
   ),
   metrics(

@@ -197,11 +197,15 @@ export class AggregateParts {
         places,
       })),
       spines: spines.flatMap(({ name, column, grain }) =>
-        isGrain(grain) ? [{ relation: name, value: column, grain }] : [],
+        readsSpines && isGrain(grain) ? [{ relation: name, value: column, grain }] : [],
       ),
     };
   }
 }
 
 /** No semantic model has a space in its name. */
-const spineName = (i: number): string => `time spine ${String(i + 1)}`;
+const SPINE = "time spine ";
+const spineName = (i: number): string => SPINE + String(i + 1);
+
+/** Whether a relation of an aggregate is a time spine. */
+export const isSpine = ({ name }: AggregateRelation): boolean => name.startsWith(SPINE);

@@ -4,6 +4,7 @@ import {
   type AggregateJoin,
   type AggregateMeasure,
   type AggregateRelation,
+  type DerivedTime,
   type FixedFilter,
   type Formula,
   type FormulaInput,
@@ -91,11 +92,18 @@ export class FormulaTexts {
     if (place === undefined) return [];
     const joins = this.#aggregate.facts.find(({ relation }) => relation === fact)?.joins ?? [];
     const time = grain === undefined ? "" : ` (${grain})`;
-    const part = derived !== undefined && "part" in derived ? `${derived.part} of ` : "";
+    const part = derived === undefined ? "" : this.#derived(derived);
     if (place.join === undefined) return [part + this.#value(fact, place.value) + time];
     const to = joins[place.join]?.to ?? "?";
     const how = joinsTo(joins, place.join).map((position) => this.#join(fact, joins, position));
     return [`${part}${this.#value(to, place.value)} of ${this.#label(to)}, ${how.join(", ")}${time}`];
+  }
+
+  /** `month of order__ordered_on: `, or `fiscal_quarter of days (order__ordered_on): `. */
+  #derived({ time, ...of }: DerivedTime): string {
+    return "part" in of
+      ? `${of.part} of ${time}: `
+      : `${this.#value(of.spine, of.value)} of ${this.#label(of.spine)} (${time}): `;
   }
 
   /** `joined by customer_id = id`; behind another join with the name of its relation. */

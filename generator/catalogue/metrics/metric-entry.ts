@@ -19,7 +19,7 @@ import type { SemanticMetric, SemanticModel } from "../../manifest/semantic-laye
 import { type CatalogueEntry, complaint, type Problem, type Skipped } from "../catalogue.js";
 import type { Context } from "../endpoint.js";
 import { type ModelTags, pathOf } from "../path.js";
-import type { AggregateParts, NotCompiled } from "./aggregate-parts.js";
+import { type AggregateParts, isSpine, type NotCompiled } from "./aggregate-parts.js";
 import { type DeclaredTypes, type DescribedMeasure, groupedColumns, groupFilters } from "./metric-columns.js";
 import type { ReachableDimension, SemanticIndex } from "./semantic-index.js";
 
@@ -122,7 +122,7 @@ export function entryOf(
   const models = parts.models;
   const tier = strictest([
     named.tier,
-    ...[...models, ...(made.spines.length > 0 ? index.manifest.semantics.spines : [])]
+    ...[...models, ...(made.relations.some(isSpine) ? index.manifest.semantics.spines : [])]
       .map((model) => index.tierOf(model, context.defaultTier))
       .filter((each) => each !== null),
   ]);
