@@ -26,6 +26,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/metrics/conversions.test.ts",
   "tests/metrics/custom-grains.test.ts",
   "tests/metrics/far-joins.test.ts",
+  "tests/metrics/filter.test.ts",
   "tests/metrics/large-numbers.test.ts",
   "tests/metrics/pages.test.ts",
   "tests/metrics/readiness.test.ts",
