@@ -35,6 +35,7 @@ export const CLICKHOUSE_AGGREGATES: AggregateDialect = {
   joined: (column) => ({ ...column, type: nullable(column.type) }),
   // Without `join_use_nulls` a row without a match has the default of its type, which is null of these.
   joinedValue: (value) => sql`toNullable(${value})`,
+  canBeNull: ({ type }) => !WITHOUT_NULL.test(parseType(type).name),
   truncated,
   datePart: (value, part, column) => sql`toInt32(${DATE_PART[part]}(${truncated(value, "day", column)}))`,
   datePartColumn: { name: "part", type: "Nullable(Int32)" },
@@ -88,6 +89,9 @@ const SIGNS: Readonly<Record<NumberSign, Sql>> = {
   "-": sql`-`,
 };
 const FUNCTIONS = { max: sql`max`, min: sql`min`, row_number: sql`row_number`, sum: sql`sum` };
+
+/** Lists, maps and tuples; shapes are made of these. Of tuples versions before 26 have no null. */
+const WITHOUT_NULL = /^(?:Array|Map|Tuple|Nested|Point|Ring|(?:Multi)?(?:LineString|Polygon))$/;
 
 function nullable(type: string): string {
   if (parseType(type).isNullable) return type;

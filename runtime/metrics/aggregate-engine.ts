@@ -17,7 +17,7 @@ import type {
   ResultColumns,
 } from "../core/warehouse/warehouse.js";
 import type { AggregateDialect, PreparedGrouping } from "../core/warehouse/aggregate-dialect.js";
-import { answeredNames, groupedRows, resultColumns } from "./answer-rows.js";
+import { answeredNames, groupedRows, requireNulls, resultColumns } from "./answer-rows.js";
 import { type GroupsBuild, named } from "./groups-build.js";
 import { valueOf } from "./read-relation.js";
 import { rowConditions } from "./row-filters.js";
@@ -56,6 +56,7 @@ export class AggregateEngine {
       dialect,
       conditions: placed,
     });
+    requireNulls(build([]));
     const relations = [...used.keys()].map((name) => named(grouping.aggregate.relations, name).relation);
     return {
       source: {

@@ -1,9 +1,16 @@
-import { type AskedGroup, type AskedGrouping, groupKey, type TopGroups } from "../core/model/aggregate.js";
+import {
+  type AskedGroup,
+  type AskedGrouping,
+  groupKey,
+  leavesOf,
+  type TopGroups,
+} from "../core/model/aggregate.js";
+import { httpError } from "../core/model/errors.js";
 import { changeName, previousName } from "../core/model/group-options.js";
 import { columnsOf, mapConditions, type Selection } from "../core/model/query.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
 import { constant, join, sql } from "../core/warehouse/sql.js";
-import type { ResultColumns } from "../core/warehouse/warehouse.js";
+import { type ResultColumns, ValueRefused } from "../core/warehouse/warehouse.js";
 import { comparedRows } from "./compared-rows.js";
 import { type GroupsBuild, withGroups } from "./groups-build.js";
 import {
@@ -18,10 +25,32 @@ import {
 } from "./plan.js";
 import { renderPlan } from "./render-plan.js";
 import { conditionOn, resultConditions } from "./row-filters.js";
+import { rowSet } from "./row-set.js";
 
 /** The statement of a grouping. `results`: its columns, with which conditions on results compare. */
 export function groupedRows(build: GroupsBuild, results: ResultColumns): Part {
   return renderPlan(answerRows(build, results), build.dialect);
+}
+
+/** Refuses totals and the row of other groups where a group cannot be null in them. */
+export function requireNulls(build: GroupsBuild): void {
+  const { groups, measures, options = {} } = build.grouping;
+  const option = options.totals === true ? "totals" : options.top?.others === true ? "other" : null;
+  if (option === null) return;
+  const wrong = groups.filter(({ name, grain }) =>
+    measures
+      .flatMap(({ metric }) => leavesOf(metric))
+      .some(
+        ({ fact, time }) =>
+          grain === undefined &&
+          rowSet(build, { fact, time, dimensions: [name], values: [] }).columns.some(
+            (column) => !build.dialect.canBeNull(column),
+          ),
+      ),
+  );
+  if (wrong.length === 0) return;
+  const names = wrong.map(({ key }) => key).join(", ");
+  throw new ValueRefused(httpError("notCombined", { option, names, reason: "whose type has no null" }));
 }
 
 /** Names of the columns of an answer. */

@@ -124,7 +124,7 @@ class PlanRenderer {
     const columns = new Map(this.#columnsOf(ROW, row.columns.keys()));
     const tables = others.map(({ rows: other, on, unmatched }, i) => {
       const open = this.#open(other);
-      const select = unmatched === "null" ? this.#changed(open, Infinity, this.#withNulls) : open;
+      const select = unmatched === "null" ? this.#changed(open, Infinity, this.#withNulls(columns)) : open;
       const table = this.#dialect.identifier(`j${String(i)}`);
       const found = this.#columnsOf(table, select.columns.keys());
       const condition = on(readColumns(new Map(columns)), readColumns(found));
@@ -135,17 +135,17 @@ class PlanRenderer {
     return selectOf(columns, sql`(${this.#written(row)}) AS ${ROW} ${join(tables, " ")}`);
   }
 
-  /** What a join makes null where no row matches. */
-  readonly #withNulls: SelectChange = (select) => {
-    const shown = (column: SelectedColumn): SelectedColumn => {
+  /** What a join makes null where no row matches: not a column that is read of the rows before it, which may be a key without null. */
+  #withNulls(before: Columns): SelectChange {
+    const shown = (name: string, column: SelectedColumn): SelectedColumn => {
       const value = this.#dialect.joinedValue(column.value);
-      return value === column.value ? column : computed(value);
+      return value === column.value || before.has(name) ? column : computed(value);
     };
-    return {
+    return (select) => ({
       ...select,
-      columns: new Map([...select.columns].map(([name, column]) => [name, shown(column)])),
-    };
-  };
+      columns: new Map([...select.columns].map(([name, column]) => [name, shown(name, column)])),
+    });
+  }
 
   #filtered({ rows, conditions, compared }: FilterRows): OpenSelect {
     const open = this.#open(rows);

@@ -69,8 +69,11 @@ function otherProblem(
 ): HttpError | null {
   if (groups.length === 0) return httpError("parameterNeeds", { name: "other", other: "group_by" });
   const wrong = measures.filter(({ metric }) => !isOfRows(metric));
-  return wrong.length === 0 ? null : httpError("notCombined", { option: "other", names: namesOf(wrong) });
+  return wrong.length === 0 ? null : perPeriod("other", namesOf(wrong));
 }
+
+const perPeriod = (option: string, names: string): HttpError =>
+  httpError("notCombined", { option, names, reason: "which have one per period" });
 
 /** Whether the rows of several groups make its value, as those of one do. */
 function isOfRows(metric: AggregateMeasure["metric"]): boolean {
@@ -94,7 +97,7 @@ function readTotals(
   if (groups.length === 0) return httpError("parameterNeeds", { name: "totals", other: "group_by" });
   if (groups.length > MAX_TOTALS) return httpError("tooManyValues", { name: "group_by", max: MAX_TOTALS });
   const names = groups.map((_, i) => namesOfPeriods(groups.slice(0, i))).find((found) => found !== "");
-  return names === undefined ? true : httpError("notCombined", { option: "totals", names });
+  return names === undefined ? true : perPeriod("totals", names);
 }
 
 interface Compared {

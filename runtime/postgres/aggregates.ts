@@ -22,6 +22,7 @@ export const POSTGRES_AGGREGATES: AggregateDialect = {
   where,
   joined: (column) => column,
   joinedValue: (value) => value,
+  canBeNull: () => true,
   truncated,
   datePart: (value, part, column) =>
     sql`(pg_catalog.date_part(${literal(part === "dow" ? "isodow" : part)}, ${truncated(value, "day", column)}))::pg_catalog.int4`,

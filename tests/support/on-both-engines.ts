@@ -30,6 +30,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/metrics/large-numbers.test.ts",
   "tests/metrics/pages.test.ts",
   "tests/metrics/readiness.test.ts",
+  "tests/metrics/totals-of-types.test.ts",
   "tests/commands/columns.test.ts",
   "tests/commands/prototype-names.test.ts",
   "tests/server/system/endpoints.test.ts",

@@ -243,8 +243,8 @@ export const ERRORS = {
     "`top` without `sort_by`, `other` without `top`, `totals` without `group_by`, or `compare` without both dates",
   ),
   notCombined: badRequest(
-    "'{option}' has no value for {names}, which have one per period.",
-    "`totals` or `other` is sent for a metric with a window, an offset, a to-date or a choice of one time",
+    "'{option}' has no value for {names}, {reason}.",
+    "`totals` or `other` is sent for a metric with a window, an offset, a to-date or a choice of one time, or by a list, map or tuple of ClickHouse",
   ),
   notCompared: badRequest(
     "'group_by' cannot have {name} with 'compare': its periods do not follow those of the period before.",

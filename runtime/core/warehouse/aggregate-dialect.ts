@@ -44,6 +44,8 @@ export interface AggregateDialect {
   /** The column of a left join, which is null where no row matches. */
   readonly joined: (column: ResultColumn) => ResultColumn;
   readonly joinedValue: (value: Part) => Part;
+  /** Whether a column of this type can be null. */
+  readonly canBeNull: (column: ResultColumn) => boolean;
   /** The first day of a period in UTC; of a finer grain its first instant, without a zone. */
   readonly truncated: (value: Part, grain: Grain, column: ResultColumn) => Part;
   /** A part of a time's date in UTC, and its type. */
