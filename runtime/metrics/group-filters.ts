@@ -1,6 +1,13 @@
-import { type Aggregate, type AggregateMeasure, hasRange, METRIC_TIME } from "../core/model/aggregate.js";
+import {
+  type Aggregate,
+  type AggregateMeasure,
+  groupNames,
+  hasRange,
+  METRIC_TIME,
+} from "../core/model/aggregate.js";
 import { operatorsOf } from "../core/model/column-operators.js";
 import type { FilterParameter } from "../core/model/endpoint.js";
+import { changeName, OPTION_FIELDS, previousName } from "../core/model/group-options.js";
 import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "../core/model/operators.js";
 import { type Condition, FILTER, type RawFields } from "../core/model/query.js";
 import type { ServedEndpoint, ServedFilter } from "../core/model/served-endpoint.js";
@@ -22,6 +29,30 @@ export function groupParameters(
 ): readonly ServedFilter[] {
   if (aggregate.of === "measures") return endpoint.filters;
   return [...fields.keys()].flatMap((name) => groupFilter(aggregate, name) ?? []);
+}
+
+/**
+ * The options of requests for groups. In a folder of an earlier version a name of one may be a parameter or a filter, and a column
+ * that one adds a group or a measure: it keeps its meaning, without the option.
+ */
+export function openOptions({ filters }: ServedEndpoint, aggregate: Aggregate): readonly string[] {
+  const { measures, saved } = aggregate;
+  if (saved !== undefined) return [];
+  const asked = new Set([
+    ...filters.map(({ name }) => name),
+    ...aggregate.filters.map(({ column }) => column),
+  ]);
+  const answered = new Set(measures.flatMap(({ name, groups }) => [name, ...groupNames(groups)]));
+  const added: Readonly<Record<(typeof OPTION_FIELDS)[number], readonly string[]>> = {
+    top: [],
+    other: ["other"],
+    totals: ["level"],
+    compare: measures.flatMap(({ name }) => [previousName(name), changeName(name)]),
+  };
+  const open = OPTION_FIELDS.filter(
+    (name) => !asked.has(name) && !added[name].some((column) => answered.has(column)),
+  );
+  return open.includes("top") ? open : open.filter((name) => name !== "other");
 }
 
 /** Parameters that bound `metric_time`. */

@@ -18,12 +18,18 @@ import {
 } from "../core/model/aggregate.js";
 import { type FilterParameter, PAGE_FIELDS, REQUIRE_FRESH, SORT_FIELDS } from "../core/model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
-import { OPTION_FIELDS } from "../core/model/group-options.js";
 import { columnsOf, type Condition, type RawFields, type Selection } from "../core/model/query.js";
 import type { ServedEndpoint } from "../core/model/served-endpoint.js";
 import { readList, readPage, readSingle } from "../core/request/request-fields.js";
 import { missingFilter, readConditions, unknownError } from "../core/request/resolve-query.js";
-import { filterScope, groupParameters, isFilter, measureConditions, RANGE_FIELDS } from "./group-filters.js";
+import {
+  filterScope,
+  groupParameters,
+  isFilter,
+  measureConditions,
+  openOptions,
+  RANGE_FIELDS,
+} from "./group-filters.js";
 import { readGroupSort } from "./group-sort.js";
 import { type ReadOptions, readGroupOptions } from "./resolve-group-options.js";
 import { resultFilters, resultParameters, resultProblem, withResults } from "./result-conditions.js";
@@ -64,6 +70,7 @@ function isKnown(
 ): boolean {
   return (
     isGroupField(aggregate, name) ||
+    isOptionField(endpoint, aggregate, name) ||
     isFilter(endpoint, name) ||
     (endpoint.spec.requireFresh === true && name === REQUIRE_FRESH) ||
     parameters.some((parameter) => parameter.name === name)
@@ -89,15 +96,18 @@ function readAsked(
   if (isHttpError(grouping)) return grouping;
   const namesOfPeriods = (groups: readonly AskedGroup[]): string =>
     valuesOfPeriods(groups, grouping.measures, ofRows);
+  const options = new Map([...fields].filter(([name]) => isOptionField(endpoint, aggregate, name)));
   return (
-    resultProblem(grouping, conditions) ?? readGroupOptions(grouping, conditions, fields, namesOfPeriods)
+    resultProblem(grouping, conditions) ?? readGroupOptions(grouping, conditions, options, namesOfPeriods)
   );
 }
 
-function isGroupField(aggregate: Aggregate, name: string): boolean {
-  const open = aggregate.saved === undefined ? [...SORT_FIELDS, ...OPTION_FIELDS] : [];
-  return [...groupingFields(aggregate), ...open, ...PAGE_FIELDS, "cursor"].includes(name);
-}
+const isGroupField = (aggregate: Aggregate, name: string): boolean =>
+  [...groupingFields(aggregate), ...PAGE_FIELDS, "cursor"].includes(name);
+
+/** The sort, and what `readGroupOptions` reads. */
+const isOptionField = (endpoint: ServedEndpoint, aggregate: Aggregate, name: string): boolean =>
+  aggregate.saved === undefined && [...SORT_FIELDS, ...openOptions(endpoint, aggregate)].includes(name);
 
 /** Parameters that choose the groups; a saved query has chosen them. */
 function groupingFields({ of, saved }: Aggregate): readonly string[] {
