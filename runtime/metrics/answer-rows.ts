@@ -82,8 +82,8 @@ export function resultColumns(results: ResultColumns): ResultColumns {
 /** The group of the rows that are in none of the first groups. */
 const OTHER: AskedGroup = { key: groupKey("other", undefined), name: "other" };
 
-/** The position of a group in the order of `top`. */
-const RANK = "rank";
+/** The position of a group in the order of `top`; no group or measure has the name. */
+const RANK = "rank of the group";
 
 interface AnswerPart {
   readonly rows: PlanStep;

@@ -205,6 +205,13 @@ describe("options of groups", () => {
     }
   });
 
+  it("may have a measure called rank", async () => {
+    const options = "group_by=region&top=2&other=true&totals=true";
+    const orders = await ask(`${options}&measures=orders&sort_by=orders`);
+    const renamed = JSON.parse(JSON.stringify(orders).replaceAll("orders", "rank")) as unknown;
+    expect(await ask(`${options}&measures=rank&sort_by=rank`)).toEqual(renamed);
+  });
+
   it("have no row for other groups where there are none", async () => {
     const rows = await ask("group_by=region&measures=orders&top=50&sort_by=orders&other=true");
     for (const [, body] of rows as [number, { other: boolean }[]][])

@@ -78,6 +78,7 @@ export function salesModels(schema: string, types: Readonly<Record<string, strin
         ],
         measures: {
           orders: { agg: "count" },
+          rank: { agg: "count" },
           revenue: { agg: "sum", column: "amount" },
           buyers: { agg: "count_distinct", column: "buyer" },
           mean: { agg: "average", column: "amount" },
