@@ -8,6 +8,7 @@ import {
   type ComparedPeriod,
   type GroupOptions,
   type TopGroups,
+  withoutMetricTime,
 } from "../core/model/aggregate.js";
 import { VALUES } from "../core/model/column-types.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
@@ -166,15 +167,24 @@ const bothDates = ({ of }: Aggregate): string =>
 
 /** The groups that are the time of measures. `isShared`: of all. */
 function comparedTimes(
-  { aggregate: { of }, groups, measures }: AskedGrouping,
+  { aggregate, groups, measures }: AskedGrouping,
   column: string,
 ): readonly { readonly name: string; readonly isShared: boolean }[] {
+  const { of } = aggregate;
   const leaves = measures.flatMap(({ metric }) => leavesOf(metric));
   return groups.flatMap(({ name }) => {
     if (name === METRIC_TIME || (of === "measures" && name === column)) return [{ name, isShared: true }];
-    const own = of === "measures" ? [] : leaves.filter(({ time }) => time === name);
-    return own.length === 0 ? [] : [{ name, isShared: own.length === leaves.length }];
+    if (of === "measures") return [];
+    const own = leaves.filter(({ time }) => time === name || isNamedByPeriod(aggregate, name, time));
+    return own.length === 0 ? [] : [{ name, isShared: leaves.every(({ time }) => time === name) }];
   });
+}
+
+/** Whether a group shows what only one period of a time has: its year, or its name in a time spine. */
+function isNamedByPeriod({ dimensions }: Aggregate, group: string, time: string | undefined): boolean {
+  const own = withoutMetricTime(group, time);
+  const derived = dimensions.find(({ name }) => name === own)?.derived;
+  return derived?.time === time && derived !== undefined && (!("part" in derived) || derived.part === "year");
 }
 
 function readFlag(name: string, fields: RawFields): Result<boolean> {

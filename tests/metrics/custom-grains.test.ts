@@ -83,3 +83,19 @@ it("accumulated and earlier values stand in custom periods", async () => {
     { metric_time__fiscal_quarter: "Q2026-2", before: 13 },
   ]);
 });
+
+it("a period whose name is another in each year is compared with none", async () => {
+  const days = "start_date=2026-01-01&end_date=2026-04-30&compare=previous_year";
+  for (const name of [
+    "metric_time__fiscal_quarter",
+    "order__ordered_at__fiscal_quarter",
+    "metric_time__extract_year",
+  ])
+    expect(await ask(`amount?group_by=${name}&${days}`)).toEqual({
+      detail: expect.stringContaining(`'group_by' cannot have ${name} with 'compare'`),
+    });
+  expect(await ask(`amount?group_by=metric_time__extract_quarter&${days}`)).toEqual([
+    { metric_time__extract_quarter: 1, amount: 123, amount__previous: null, amount__change: null },
+    { metric_time__extract_quarter: 2, amount: 13, amount__previous: null, amount__change: null },
+  ]);
+});

@@ -248,7 +248,7 @@ export const ERRORS = {
   ),
   notCompared: badRequest(
     "'group_by' cannot have {name} with 'compare': its periods do not follow those of the period before.",
-    "`compare` by weeks of a period that is not whole weeks, by months of one that is not whole months, or by a time that not all metrics have",
+    "`compare` by weeks of a period that is not whole weeks, by months of one that is not whole months, by years or custom periods as they are called, or by a time that not all metrics have",
   ),
   sortDirectionAlone: badRequest(
     "'sort_direction' requires 'sort_by'.",
