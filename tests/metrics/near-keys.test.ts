@@ -8,6 +8,7 @@ interface Part {
   config: { tags?: string[]; meta?: Record<string, unknown> };
   meta?: Record<string, unknown>;
   dimensions: Part[];
+  entities: { name: string }[];
   columns: Record<string, Part>;
   tags?: string[];
 }
@@ -124,6 +125,18 @@ describe("what is nearly ours skips the metric", () => {
     expect(found.served).toBe(false);
     expect(found.said).toMatch(said);
   });
+});
+
+it.each([true, false])("a group called filter is an error beside `filter: true` alone (%s)", (filter) => {
+  const found = of(
+    edited(({ metric, semantic }) => {
+      metric.config.meta = { routewright: { filter, group_by: ["filter", "payment__token"] } };
+      for (const entity of semantic.entities) if (entity.name === "vip") entity.name = "filter";
+    }),
+    "revenue",
+  );
+  expect(found.served).toBe(!filter);
+  expect(found.said).toMatch(filter ? /A group has the name `filter`/ : /^$/);
 });
 
 it("skips a saved query with such a key", () => {

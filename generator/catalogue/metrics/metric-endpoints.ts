@@ -1,4 +1,4 @@
-import { groupedBy, hasTime, type MetricTree } from "@routewright/runtime/model";
+import { type AggregateGroup, groupedBy, hasTime, type MetricTree } from "@routewright/runtime/model";
 import type { JsonObject } from "../../manifest/json.js";
 import { textsOf } from "../../manifest/json.js";
 import type { Model } from "../../manifest/model.js";
@@ -125,7 +125,7 @@ function endpointOf(index: SemanticIndex, context: Context, group: readonly Tagg
       const own = new AggregateParts(index);
       const tried = new MetricTrees(index, own);
       const alone = tried.of(metric);
-      new MetricGroups(index).of(metric, alone, own);
+      checkExpression(node, new MetricGroups(index).of(metric, alone, own));
       checkTime(alone, compiled[0]);
       const tree = trees.of(metric);
       return measureOf(metric, tree, groups.of(metric, tree, parts));
@@ -137,14 +137,10 @@ function endpointOf(index: SemanticIndex, context: Context, group: readonly Tagg
   }
 }
 
-/** Whether callers combine conditions on the groups: all metrics of the path say so, and no group has the parameter's name. */
+/** Whether callers combine conditions on the groups: all metrics of the path say so. */
 function takesExpression(metrics: readonly Tagged<SemanticMetric>[], { aggregate }: CatalogueEntry): boolean {
   const filters = aggregate?.filters ?? [];
-  return (
-    metrics.every(({ node }) => node.routewright["filter"] === true) &&
-    filters.length > 0 &&
-    filters.every(({ column }) => column !== "filter")
-  );
+  return metrics.every(({ node }) => node.routewright["filter"] === true) && filters.length > 0;
 }
 
 function expressionProblems({ routewright }: Model): readonly Complaint[] {
@@ -152,6 +148,13 @@ function expressionProblems({ routewright }: Model): readonly Complaint[] {
   if (typeof filter === "boolean") return [];
   const message = `${formatValue(filter)} is no boolean.`;
   return complaint("meta.routewright.filter", message, "Write `filter: true`, or remove it.");
+}
+
+function checkExpression({ routewright }: Model, groups: readonly AggregateGroup[]): void {
+  if (routewright["filter"] !== true || groups.every(({ name }) => name !== "filter")) return;
+  throw new NotCompiled(
+    "A group has the name `filter`, by which callers send an expression: rename the group, leave it out of `group_by`, or remove `filter: true`.",
+  );
 }
 
 /** A range of dates holds for all metrics of a path. */
