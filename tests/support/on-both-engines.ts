@@ -72,7 +72,7 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
   ...reason(BEFORE_A_QUERY, ["accepted-values", "bearer-tokens", "keyring", "keys"].map(request)),
   ...reason(
     BEFORE_A_QUERY,
-    ["costly-requests", "rate-limits", "running-server", "unknown-keys"].map(request),
+    ["costly-requests", "hostile-filters", "rate-limits", "running-server", "unknown-keys"].map(request),
   ),
   [handler("deprecation")]: BEFORE_A_QUERY,
   [handler("documented-defaults")]: "serves the starter, whose models are PostgreSQL's",
