@@ -99,7 +99,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("core/request", "random-filters"),
     ...within("core/response", "cursors-while-rebuilt", "python-readers", "random-changes", "tables"),
     ...within("core/request", "costly-requests", "injection"),
-    ...within("core/handler", "parameter-examples", "properties", "schemathesis"),
+    ...within("core/handler", "document-examples", "parameter-examples", "properties", "schemathesis"),
     ...within("metrics", "against-postgres", "every-cumulative", "group-options"),
     ...within(
       "clickhouse",

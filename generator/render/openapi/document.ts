@@ -22,6 +22,7 @@ import { jsonText } from "./json-text.js";
 import { rowNameOf } from "./names.js";
 import { dataOperations, securityOf } from "./operation.js";
 import { paragraphs } from "./markdown.js";
+import { type SystemExamples, systemExamples, withExamples } from "./system-examples.js";
 import {
   ERROR_SCHEMA,
   errorComponents,
@@ -55,6 +56,7 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}) {
   const hasEnds = entries.some(({ goneAt }) => goneAt !== undefined);
   const hasCursors = entries.some(({ cursor }) => cursor !== undefined);
   const byModel = entriesByModel(entries);
+  const examples = systemExamples(entries);
   const categories = [...new Set(entries.map(({ category }) => category))];
   return openApiObject({
     extensions: { "x-generated-by": OPENAPI_MARKER, "x-speakeasy-retries": RETRIES },
@@ -75,7 +77,10 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}) {
       { name: SYSTEM_TAG, description: "The service itself: its state and its documentation." },
     ],
     tagGroups: tagGroupsOf(categories),
-    paths: pathsObject([...entries.flatMap(dataOperations), ...SYSTEM_ROUTES.flatMap(systemOperations)]),
+    paths: pathsObject([
+      ...entries.flatMap(dataOperations),
+      ...SYSTEM_ROUTES.flatMap((route) => systemOperations(route, examples)),
+    ]),
     components: componentsOf(
       entries.map((entry) => [rowNameOf(entry.path), rowSchema(entry, byModel)] as const),
       hasCursors,
@@ -172,7 +177,10 @@ function kindOf({ limit }: DescribedRoute["access"], hasQuery: boolean): Operati
 }
 
 /** The operation of a system route; none where the document does not describe it. */
-function systemOperations(route: DescribedRoute): readonly (readonly [string, HttpMethod, Json])[] {
+function systemOperations(
+  route: DescribedRoute,
+  examples: SystemExamples,
+): readonly (readonly [string, HttpMethod, Json])[] {
   const { path, method, access, operation } = route;
   if (operation === null) return [];
   const {
@@ -202,7 +210,7 @@ function systemOperations(route: DescribedRoute): readonly (readonly [string, Ht
     },
     // A key must be valid even where none is required: public operations have the key errors too.
     security: securityOf(access.tier ?? "tier0"),
-    parameters: query === null ? undefined : parametersOf(query),
+    parameters: query === null ? undefined : withExamples(parametersOf(query), examples[operationId]),
     requestBody:
       body === null
         ? undefined

@@ -27,8 +27,8 @@ export interface RequestField {
   readonly name: string;
   readonly description: string;
   readonly schema: JsonRecord;
-  /** A value that requests may send; a cursor has none. */
-  readonly example?: Json | undefined;
+  /** A value that requests may send. Undefined: the value is an object, whose members have examples; or nothing is known of its type. */
+  readonly example: Json | undefined;
   /** How several values are written in a query string. */
   readonly style?: "form";
 }
@@ -88,7 +88,8 @@ export function columnFields(
     ]),
   );
   const description = `Filter: \`${column}\` compared with a value, by operator.`;
-  return [{ name: column, description, schema: { type: "object", properties, additionalProperties: false } }];
+  const schema = { type: "object", properties, additionalProperties: false };
+  return [{ name: column, description, schema, example: undefined }];
 }
 
 /** `filters`: the columns that the expression may name. */

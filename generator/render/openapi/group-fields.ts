@@ -1,5 +1,6 @@
 import {
   type Aggregate,
+  type ColumnFilter,
   changeName,
   COMPARISONS,
   groupNames,
@@ -9,6 +10,7 @@ import {
   previousName,
 } from "@routewright/runtime/model";
 import type { CatalogueEntry, DescribedColumn } from "../../catalogue/catalogue.js";
+import { dataTypeOf } from "../../catalogue/types/read-type.js";
 import { columnFields, equality, type RequestField } from "./filter-fields.js";
 
 /** What chooses groups and measures, the range of `metric_time`, the filters on groups and results, and the options. */
@@ -32,10 +34,17 @@ export function aggregateFields(
     ),
     ...range,
     ...filters.flatMap((filter) => [equality(endpoint, filter), ...columnFields(endpoint, filter, method)]),
-    ...measures.flatMap(({ name }) => columnFields(endpoint, { column: name, type: "number" }, method)),
+    ...measures.flatMap(({ name }) => columnFields(endpoint, resultFilter(aggregate, name), method)),
     ...(groups.length === 0 ? [] : OPTIONS),
     ...(hasPeriods(endpoint, aggregate) ? [COMPARE] : []),
   ];
+}
+
+/** The latest day of groups is a date; other results are numbers. */
+function resultFilter({ columns }: Aggregate, measure: string): ColumnFilter {
+  const { kind } = dataTypeOf(columns.find(({ name }) => name === measure)?.type ?? null);
+  const type = kind === "date" ? kind : kind === "timestamp" ? "date-time" : "number";
+  return { column: measure, type };
 }
 
 /** Whether a request can have both bounds of a period. */
@@ -105,18 +114,21 @@ const OPTIONS: readonly RequestField[] = [
     description:
       "Only so many groups: the first by `sort_by`, which it requires, with the greatest values unless `sort_direction` is ASC.",
     schema: { type: "integer", minimum: 1, maximum: MAX_TOP },
+    example: 5,
   },
   {
     name: "other",
     description:
       "`true`: a last row for all groups that `top` leaves out, made from their rows; its column `other` is true.",
     schema: flag,
+    example: true,
   },
   {
     name: "totals",
     description:
       "`true`: rows for totals, as `ROLLUP` in the order of `group_by` makes them; the column `level` is the number of groups of a row.",
     schema: flag,
+    example: true,
   },
 ];
 
@@ -125,6 +137,7 @@ const COMPARE: RequestField = {
   description:
     "Adds to each measure its value in an earlier period, and the change. Needs the first and the last day. The previous period of whole months is as many months, else as many days.",
   schema: { type: "string", enum: COMPARISONS },
+  example: COMPARISONS[0],
 };
 
 const RANGE: readonly RequestField[] = [

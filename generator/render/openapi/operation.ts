@@ -64,6 +64,7 @@ const PREFER = {
   in: "header",
   description: "`count=exact` adds `X-Total-Count`.",
   schema: { type: "string" },
+  example: "count=exact",
 };
 
 function inputOf(

@@ -34,21 +34,24 @@ const RANGES: readonly (readonly [RegExp, string])[] = [
  * for a type of the project's own, of which nothing is known.
  */
 function valueOf(
-  { columns }: CatalogueEntry,
+  { columns, aggregate }: CatalogueEntry,
   name: string,
   kind?: ValueKind,
 ): string | number | boolean | undefined {
-  const column: DescribedColumn = columns.find((each) => each.name === name) ?? { name, type: null };
+  const known = [...columns, ...(aggregate?.columns ?? [])];
+  const column: DescribedColumn = known.find((each) => each.name === name) ?? { name, type: null };
   const type = column.baseType ?? column.type;
   const parsed = dataTypeOf(type);
   const stored = databaseTypeOf(parsed);
-  const known = kind ?? stored?.value;
+  const shown = kind ?? stored?.value;
   // An `oid` is a text in rows.
-  if (known === "integer" && parsed.kind === "text") return 42;
+  if (shown === "integer" && parsed.kind === "text") return 42;
   const accepted = column.acceptedValues ?? column.labels;
+  // Counts are integers, and all numbers are compared with one.
+  if (aggregate?.measures.some((measure) => measure.name === name) && kind === "number") return 10;
   if (stored === null && parsed.kind === "unknown" && accepted === undefined) return undefined;
-  if (known === "range") return RANGES.find(([bounds]) => bounds.test(stored?.bounds ?? "int"))?.[1] ?? "";
-  const ofKind = known === undefined ? undefined : BY_KIND[known];
+  if (shown === "range") return RANGES.find(([bounds]) => bounds.test(stored?.bounds ?? "int"))?.[1] ?? "";
+  const ofKind = shown === undefined ? undefined : BY_KIND[shown];
   if (ofKind !== undefined) return ofKind;
   const value = column.example ?? exampleOf(withAcceptedValues(parsed, accepted), column);
   return typeof value === "object" ? JSON.stringify(value) : value;

@@ -58,7 +58,8 @@ function bodyProperties(fields: readonly RequestField[]): JsonMap {
     const first = fields.find((field) => field.name === name);
     if (first === undefined || first === fields[i]) continue;
     const words = `${first.description} Or an object: ${description}`;
-    properties.set(name, property({ name, description: words, schema: { anyOf: [first.schema, schema] } }));
+    const either = { ...first, description: words, schema: { anyOf: [first.schema, schema] } };
+    properties.set(name, property(either));
   }
   return properties;
 }
@@ -128,8 +129,11 @@ const FRESH_PARAMETER: RequestField = {
 
 const CURSOR_PARAMETER: RequestField = {
   name: "cursor",
-  description: "The page behind another: `next_cursor` of that one, or its `Link`. Not with `offset`.",
+  description:
+    "The page behind another: `next_cursor` of that one, or its `Link`. Empty: the first page. Not with `offset`.",
   schema: { type: "string", maxLength: MAX_CURSOR_LENGTH },
+  // Another one is of a row, which may be gone.
+  example: "",
 };
 
 function pageFields({ defaultLimit, maxLimit }: Pagination): readonly RequestField[] {
@@ -148,12 +152,13 @@ function sortFields(columns: readonly string[]): readonly RequestField[] {
       name: "sort_by",
       description: "Column to sort by, before the fixed order.",
       schema: { type: "string", enum: columns },
-      ...(columns[0] !== undefined && { example: columns[0] }),
+      example: columns[0],
     },
     {
       name: "sort_direction",
       description: "Direction of `sort_by`. Default ASC. Requires `sort_by`.",
       schema: direction,
+      example: "DESC",
     },
   ];
 }

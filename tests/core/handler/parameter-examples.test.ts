@@ -32,6 +32,9 @@ interface Field {
 /** What is sent beside each example: a value of a parameter that the endpoint asks for. */
 type Needed = Readonly<Record<string, string>>;
 
+/** Beside the example of a parameter that needs another one. */
+const neededBy = (name: string): Needed => (name === "sort_direction" ? { sort_by: "id" } : {});
+
 async function operationsOf(
   url: string,
 ): Promise<readonly (readonly [path: string, item: Record<string, Operation>])[]> {
@@ -54,9 +57,9 @@ async function refused(
     if (status !== 200) wrong.push([...sent, status, text.slice(0, 200)]);
   };
   for (const [path, { get, post: posted }] of await operationsOf(url)) {
-    for (const { name, example } of get?.parameters ?? []) {
-      if (example === undefined) continue;
-      const search = new URLSearchParams(name in needed ? {} : needed);
+    for (const { name, example, ...rest } of get?.parameters ?? []) {
+      if (example === undefined || rest.in !== "query") continue;
+      const search = new URLSearchParams({ ...(name in needed ? {} : needed), ...neededBy(name) });
       for (const each of textsOf(example)) search.append(name, each);
       const { status, text } = await sendRequest(url, `${path}?${search.toString()}`, { key });
       check(status, text, path, name, example);
@@ -64,7 +67,7 @@ async function refused(
     const fields = Object.entries(posted?.requestBody?.content["application/json"]?.schema.properties ?? {});
     for (const [name, field] of fields) {
       const bodies = [
-        ...(field.examples ?? []).map((example) => ({ [name]: example })),
+        ...(field.examples ?? []).map((example) => ({ ...neededBy(name), [name]: example })),
         ...Object.entries(field.properties ?? {}).flatMap(([operator, { examples = [] }]) =>
           examples.map((example) => ({ [name]: { [operator]: example } })),
         ),
