@@ -114,6 +114,10 @@ export const CHECKS = {
     "Columns that no schema.yml declares",
     "The catalog has them, and rows come without them until they are declared.",
   ),
+  "python-client-name": off(
+    "Column that openapi-python-client cannot read",
+    "Its classes have a variable or method of that name: reading or writing a row fails.",
+  ),
   "missing-owner": off("No owner", "Nobody is named who answers for the endpoint."),
   "missing-title": off(
     "No title",

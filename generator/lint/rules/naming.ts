@@ -48,7 +48,29 @@ export const namingRules = {
       "Add the column to the model, or declare it in schema.yml; or tag the granularity that the rows have.",
     );
   },
+  /** A name that openapi-python-client uses in the class of a row. */
+  "python-client-name": ({ endpoint: { columns, aggregate } }) => {
+    const served = [...columns, ...(aggregate?.columns ?? [])].map(({ name }) => name);
+    const names = [...new Set(served)].filter((name) => PYTHON_CLIENT_NAMES.has(name));
+    if (names.length === 0) return [];
+    return violation(
+      "$.columns",
+      sentence`Clients of openapi-python-client cannot read or write rows with these columns: ${list(names)}.`,
+      "Rename them in the model's SQL: `d` may be `date`. Callers of a path in use notice it.",
+    );
+  },
 } satisfies Partial<Record<CheckId, Check>>;
+
+/** Variables and members of each class that openapi-python-client 0.29 makes; it gives a property of that name no other one. */
+export const PYTHON_CLIENT_NAMES: ReadonlySet<string> = new Set([
+  "d",
+  "cls",
+  "field_dict",
+  "additional_properties",
+  "additional_keys",
+  "from_dict",
+  "to_dict",
+]);
 
 function granularityTags({ tags }: Model): readonly string[] {
   return [...new Set(tags.filter((tag) => tag.startsWith("granularity:")))];
