@@ -84,6 +84,24 @@ it("every template that has a proxy, or trusts one, is among those that are trie
 
 const { serve } = await publicRows();
 
+const PUBLIC_URL = "https://example.com/data";
+
+/** What the document names as its servers, by the headers of each caller; the last one sends none. */
+async function serversOf(url: string): Promise<readonly unknown[]> {
+  const found = new Set<string>();
+  for (const headers of [...HOSTILE, { host: "127.0.0.1:1" }, { host: "localhost" }, {}]) {
+    const { text } = await sendRequest(url, "/openapi.json", { headers });
+    found.add(JSON.stringify((JSON.parse(text) as { servers: unknown }).servers));
+  }
+  return [...found].map((servers) => JSON.parse(servers) as unknown);
+}
+
+// A proxy beside the server that sends no header of its own looks like a client of this machine.
+it("the server of the OpenAPI document is PUBLIC_URL, else relative, also for clients of this machine", async () => {
+  expect(await serversOf((await serve(undefined, { PUBLIC_URL })).url)).toEqual([[{ url: PUBLIC_URL }]]);
+  expect(await serversOf((await serve()).url)).toEqual([[{ url: "/" }]]);
+});
+
 describe.each(Object.entries(PROXIES))("behind the proxy of %s", (_, { programs, start, variables }) => {
   it.skipIf(!needs(...programs))("a caller's forwarded headers change nothing that it is sent", async () => {
     const service = await serve(undefined, { ...variables, TRUST_PROXY: "1", RATE_LIMITS: "tier0=1000" });
@@ -108,6 +126,17 @@ describe.each(Object.entries(PROXIES))("behind the proxy of %s", (_, { programs,
       expect(text).not.toContain("rates");
     }
   });
+
+  it.skipIf(!needs(...programs))(
+    "the server of the OpenAPI document is PUBLIC_URL, else relative, whoever asks first",
+    async () => {
+      const behind = { TRUST_PROXY: "1", RATE_LIMITS: "tier0=1000" };
+      const named = await start((await serve(undefined, { ...behind, PUBLIC_URL })).url);
+      expect(await serversOf(named.url)).toEqual([[{ url: PUBLIC_URL }]]);
+      const unnamed = await start((await serve(undefined, behind)).url);
+      expect(await serversOf(unnamed.url)).toEqual([[{ url: "." }]]);
+    },
+  );
 
   it.skipIf(!needs(...programs))("a caller that makes up its address has one window", async () => {
     const service = await serve(undefined, { TRUST_PROXY: "1", RATE_LIMITS: "tier0=5" });
