@@ -1,8 +1,8 @@
-/** Every parameter of a served OpenAPI document has an example, and each example is answered with 200. */
+/** Every parameter of a served OpenAPI document has an example, and each example is answered with 200, in bodies too. */
 import { expect, it } from "vitest";
 import { starterManifest } from "../../end-to-end/starter.js";
 import { postgresSales, salesModels } from "../../metrics/sales-tables.js";
-import { sendRequest } from "../../support/http-client.js";
+import { post, sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { KEYS, serveManifest } from "../../support/service.js";
 
@@ -36,6 +36,8 @@ const NEEDS_ONE = /At least one of these parameters is required: `([^`]+)`/;
 const WITHOUT_END = "/v1/system/events";
 
 const key = KEYS.tier3;
+
+const TYPES = { region: "text", product: "text", day: "date", amount: "bigint", buyer: "text", org: "text" };
 
 interface Operation {
   readonly description?: string;
@@ -114,16 +116,57 @@ it("of the starter project", async () => {
   expect(sent.length).toBeGreaterThan(80);
 });
 
-it("of groups and measures, with conditions on results and all options", async () => {
-  const types = {
-    region: "text",
-    product: "text",
-    day: "date",
-    amount: "bigint",
-    buyer: "text",
-    org: "text",
+interface Property {
+  readonly examples?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, Property>>;
+  readonly items?: { readonly enum?: readonly string[] };
+}
+
+/** Fields of a body in the form of parameters: one for each operator of a column. */
+function fieldsOf(properties: Readonly<Record<string, Property>>): readonly Parameter[] {
+  return Object.entries(properties).flatMap(([name, { examples, properties: operators = {}, ...schema }]) => [
+    ...(examples ?? []).map((example) => ({ name, in: "query" as const, example, schema })),
+    ...Object.entries(operators).map(([operator, { examples: values = [] }]) => ({
+      ...{ name: `${name}[${operator}]`, in: "query" as const, schema },
+      example: { [operator]: values[0] },
+    })),
+  ]);
+}
+
+it("of the bodies of groups and measures", async () => {
+  const url = await serveManifest(manifestOf(salesModels(await postgresSales(), TYPES)));
+  const { text } = await sendRequest(url, "/openapi.json", { key });
+  const { paths } = JSON.parse(text) as {
+    paths: Record<
+      string,
+      {
+        post: Operation & {
+          requestBody: { content: Record<string, { schema: { properties: Record<string, Property> } }> };
+        };
+      }
+    >;
   };
-  const url = await serveManifest(manifestOf(salesModels(await postgresSales(), types)));
+  const path = "/v1/shop/sales";
+  const { description = "", requestBody } = paths[path]!.post;
+  const parameters = fieldsOf(requestBody.content["application/json"]!.schema.properties);
+  const wrong: unknown[] = [];
+  for (const sent of requestsOf({ description, parameters })) {
+    const values = sent.map(({ name, example }) => {
+      const isList = name === "measures" && !Array.isArray(example);
+      return [name.replace(/\[\w+\]$/, ""), isList ? [example] : example] as const;
+    });
+    const body = Object.fromEntries(values);
+    const { status, text: answer } = await post(url, path, body, { key });
+    if (status !== 200) wrong.push([body, status, answer]);
+  }
+  expect(wrong).toEqual([]);
+  expect(parameters.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(["top", "cursor", "revenue[gt]", "last_day[gt]"]),
+  );
+});
+
+it("of groups and measures, with conditions on results and all options", async () => {
+  const url = await serveManifest(manifestOf(salesModels(await postgresSales(), TYPES)));
   const { missing, wrong, sent } = await answers(url);
   expect({ missing, wrong }).toEqual({ missing: [], wrong: [] });
   for (const name of ["top", "other", "totals", "compare", "filter", "revenue[gt]", "cursor"])
