@@ -17,6 +17,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl
 
 KEY_ID, SECRET = os.environ["KEY_ID"], os.environ["SECRET"].encode()
+# Callbacks are signed with the bytes that a secret `whsec_…` encodes; requests always with the secret as text.
+CALLBACK_KEY = base64.b64decode(SECRET[6:]) if SECRET.startswith(b"whsec_") else SECRET
 
 # In a database, with the money: both outlive a restart.
 onboardings: dict[str, dict] = {}
@@ -80,9 +82,14 @@ def onboarding_of(id_: str) -> dict:
     return {"id": id_, "requirements": [{"code": "KYC", "title": "Identity", "failureReason": None, **state}]}
 
 
-def onboard(order: dict, text: str) -> None:
+def is_same(before: dict, order: dict) -> bool:
+    """Orders under one id are the same where they move the same: a ramp that was restored can name another quote."""
+    return {**before["movement"], "quoteId": None} == {**order["movement"], "quoteId": None}
+
+
+def onboard(order: dict) -> None:
     """The same id again is the same order, whose checks go on."""
-    if onboardings.setdefault(order["id"], {"text": text, "checked": False})["text"] != text:
+    if not is_same(onboardings.setdefault(order["id"], {"order": order, "checked": False})["order"], order):
         raise Refused(409, "OTHER_ORDER", "The id is that of another order.")
 
 
@@ -108,21 +115,21 @@ def payment_of(id_: str) -> dict:
     return {**answer, "refunds": payment["refunds"]}
 
 
-def pay(order: dict, text: str) -> None:
+def pay(order: dict) -> None:
     """The same id again is the same order, and never a second payment."""
     before = payments.get(order["id"])
     if before is None:
         if not onboardings.get(order["onboardingId"], {}).get("checked"):
             raise Refused(409, "NOT_ONBOARDED", "The customer's checks are not complete.")
-        payments[order["id"]] = {"order": order, "text": text, "status": "AWAITING_FUNDS", "refunds": []}
+        payments[order["id"]] = {"order": order, "status": "AWAITING_FUNDS", "refunds": [], "refused": set()}
         threading.Timer(1, succeed, [order, "AWAITING_FUNDS"]).start()
-    elif before["order"] is not None and before["text"] != text:
+    elif before["order"] is not None and not is_same(before["order"], order):
         raise Refused(409, "OTHER_ORDER", "The id is that of another order.")
 
 
 def cancel(id_: str) -> None:
     """A cancel can overtake its order, which is never carried out then."""
-    payment = payments.setdefault(id_, {"order": None, "text": "", "status": "CANCELLED", "refunds": []})
+    payment = payments.setdefault(id_, {"order": None, "status": "CANCELLED", "refunds": [], "refused": set()})
     if payment["status"] not in ("AWAITING_FUNDS", "CANCELLED"):
         raise Refused(409, "TOO_LATE", "The payment has been made.")
     payment["status"] = "CANCELLED"
@@ -133,10 +140,12 @@ def refund(id_: str, order: dict) -> None:
     if any(made["id"] == order["id"] for made in payment["refunds"]):
         return
     refunds = [*payment["refunds"], {name: order[name] for name in ("id", "amount", "reason")}]
-    if payment["status"] != "SUCCESS":
-        raise Refused(422, "NOT_REFUNDABLE", "The payment has not been made, or is refunded.")
-    left = Decimal(payment["order"]["movement"]["srcAmount"]) - sum(Decimal(made["amount"]) for made in refunds)
-    if left < 0:
+    sent = payment["order"]["movement"]["srcAmount"] if payment["order"] else "0"
+    left = Decimal(sent) - sum(Decimal(made["amount"]) for made in refunds)
+    if payment["status"] != "SUCCESS" or left < 0:
+        payment["refused"].add(order["id"])
+    # A delayed copy of a refund that was refused is refused too.
+    if order["id"] in payment["refused"]:
         raise Refused(422, "NOT_REFUNDABLE", "So much is not left.")
     payment["refunds"] = refunds
     if left == 0:
@@ -153,16 +162,16 @@ def account_of(id_: str, after: str = "") -> dict:
     return {"id": id_, "status": status, "instructions": instructions, "deposits": account["deposits"][start : start + 100]}
 
 
-def open_account(order: dict, text: str) -> None:
+def open_account(order: dict) -> None:
     """The same id again is the same account; one that was closed before stays closed."""
     before = accounts.get(order["id"])
     if before is not None:
-        if before["order"] is None or before["text"] == text:
+        if before["order"] is None or before["order"] == order:
             return
         raise Refused(409, "OTHER_ACCOUNT", "The id is that of another account.")
     if not onboardings.get(order["onboardingId"], {}).get("checked"):
         raise Refused(422, "NOT_ONBOARDED", "The customer's checks are not complete.", reason="IDENTITY")
-    accounts[order["id"]] = {"order": order, "text": text, "deposits": [], "open": True}
+    accounts[order["id"]] = {"order": order, "deposits": [], "open": True}
     threading.Timer(1, receive, [order["id"], str(uuid.uuid4()), "100.00"]).start()
 
 
@@ -176,7 +185,8 @@ def receive(account_id: str, id_: str, src_amount: str) -> None:
         order = {"id": id_, "onboardingId": account_id, "movement": {"srcAmount": src_amount}, "callbackUrl": callback_url}
         reason = return_reason(account["open"], Decimal(src_amount))
         refunds = [] if reason is None else [{"id": f"return-{id_}", "amount": src_amount, "reason": reason}]
-        payments[id_] = {"order": order, "text": "", "status": "REFUNDED" if reason else "PROCESSING", "refunds": refunds}
+        status = "REFUNDED" if reason else "PROCESSING"
+        payments[id_] = {"order": order, "status": status, "refunds": refunds, "refused": set()}
         terms = {"returnReason": reason} if reason else {"price": price(src_amount)}
         account["deposits"].append({"id": id_, "srcCurrencyCode": "USD", "srcAmount": src_amount, **terms})
     tell(order)
@@ -193,7 +203,7 @@ def return_reason(is_open: bool, amount: Decimal) -> str | None:
 
 def close(id_: str) -> None:
     """A close can overtake its account, which is never opened then."""
-    accounts.setdefault(id_, {"order": None, "text": "", "deposits": []})["open"] = False
+    accounts.setdefault(id_, {"order": None, "deposits": []})["open"] = False
 
 
 def succeed(order: dict, before: str) -> None:
@@ -210,7 +220,7 @@ def tell(order: dict) -> None:
     """Tells the ramp, which then looks the order up; without callbacks it looks less often."""
     body = json.dumps({"type": "execution.updated", "onboardingId": order["onboardingId"]})
     id_, seconds = str(uuid.uuid4()), str(int(time.time()))
-    mac = hmac.new(SECRET, f"{id_}.{seconds}.{body}".encode(), "sha256").digest()
+    mac = hmac.new(CALLBACK_KEY, f"{id_}.{seconds}.{body}".encode(), "sha256").digest()
     signature = "v1," + base64.b64encode(mac).decode()
     headers = {"webhook-id": id_, "webhook-timestamp": seconds, "webhook-signature": signature}
     try:
@@ -241,7 +251,7 @@ def answer(request: BaseHTTPRequestHandler, text: bytes) -> dict:
         case ("POST", "quotes", False, ""):
             return quote(body)
         case ("POST", "onboardings", False, ""):
-            onboard(body, text.decode())
+            onboard(body)
             return onboarding_of(body["id"])
         case ("GET", "onboardings", True, ""):
             return onboarding_of(id_)
@@ -249,7 +259,7 @@ def answer(request: BaseHTTPRequestHandler, text: bytes) -> dict:
             submit(id_, code)
             return onboarding_of(id_)
         case ("POST", "executions", False, ""):
-            pay(body, text.decode())
+            pay(body)
             return payment_of(body["id"])
         case ("GET", "executions", True, ""):
             return payment_of(id_)
@@ -260,7 +270,7 @@ def answer(request: BaseHTTPRequestHandler, text: bytes) -> dict:
             refund(id_, body)
             return payment_of(id_)
         case ("POST", "deposit-accounts", False, ""):
-            open_account(body, text.decode())
+            open_account(body)
             return account_of(body["id"])
         case ("GET", "deposit-accounts", True, ""):
             return account_of(id_, dict(parse_qsl(query)).get("after", ""))

@@ -5,6 +5,7 @@
  */
 import { createHash, createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
+import { isDeepStrictEqual } from "node:util";
 
 const { KEY_ID = "", SECRET = "", PORT = "8090" } = process.env;
 if (KEY_ID === "" || SECRET === "") throw new Error("Set KEY_ID and SECRET.");
@@ -12,7 +13,7 @@ if (KEY_ID === "" || SECRET === "") throw new Error("Set KEY_ID and SECRET.");
 interface Order {
   readonly id: string;
   readonly onboardingId?: string;
-  readonly movement: { readonly srcAmount: string };
+  readonly movement: { readonly srcAmount: string; readonly quoteId?: string };
   readonly callbackUrl: string;
 }
 interface Refund {
@@ -21,14 +22,14 @@ interface Refund {
   readonly reason: string;
 }
 interface Payment {
-  readonly text: string;
   readonly order: Order | null;
   status: string;
   receipt?: object;
   refunds: readonly Refund[];
+  /** Ids of refunds that were refused: a delayed copy of one is refused too. */
+  readonly refused: Set<string>;
 }
 interface Account {
-  readonly text: string;
   readonly order: Omit<Order, "movement"> | null;
   readonly deposits: { readonly id: string; readonly srcAmount: string; readonly srcCurrencyCode: "USD" }[];
   isOpen: boolean;
@@ -47,7 +48,7 @@ class Refused extends Error {
 }
 
 // In a database, with the money: both outlive a restart.
-const onboardings = new Map<string, { readonly text: string; isChecked: boolean }>();
+const onboardings = new Map<string, { readonly order: Order; isChecked: boolean }>();
 const payments = new Map<string, Payment>();
 const accounts = new Map<string, Account>();
 
@@ -110,11 +111,17 @@ function onboardingOf(id: string): unknown {
   return { id, requirements: [{ ...check, ...state }] };
 }
 
+/** Orders under one id are the same where they move the same: a ramp that was restored can name another quote. */
+function isSame({ movement }: Order, other: Order): boolean {
+  return isDeepStrictEqual({ ...movement, quoteId: null }, { ...other.movement, quoteId: null });
+}
+
 /** The same id again is the same order, whose checks go on. */
-function onboard({ id }: Order, text: string): void {
-  const before = onboardings.get(id);
-  if (before === undefined) onboardings.set(id, { text, isChecked: false });
-  else if (before.text !== text) throw new Refused(409, "OTHER_ORDER", "The id is that of another order.");
+function onboard(order: Order): void {
+  const before = onboardings.get(order.id);
+  if (before === undefined) onboardings.set(order.id, { order, isChecked: false });
+  else if (!isSame(before.order, order))
+    throw new Refused(409, "OTHER_ORDER", "The id is that of another order.");
 }
 
 /** A form that is sent again changes nothing. */
@@ -137,21 +144,22 @@ function paymentOf(id: string): unknown {
 }
 
 /** The same id again is the same order, and never a second payment. */
-function pay(order: Order, text: string): void {
+function pay(order: Order): void {
   const before = payments.get(order.id);
   if (before === undefined) {
     if (onboardings.get(order.onboardingId ?? "")?.isChecked !== true)
       throw new Refused(409, "NOT_ONBOARDED", "The customer's checks are not complete.");
-    payments.set(order.id, { text, order, status: "AWAITING_FUNDS", refunds: [] });
+    payments.set(order.id, { order, status: "AWAITING_FUNDS", refunds: [], refused: new Set() });
     setTimeout(() => void succeed(order, "AWAITING_FUNDS"), 1_000);
-  } else if (before.order !== null && before.text !== text)
+  } else if (before.order !== null && !isSame(before.order, order))
     throw new Refused(409, "OTHER_ORDER", "The id is that of another order.");
 }
 
 /** A cancel can overtake its order, which is never carried out then. */
 function cancel(id: string): void {
   const payment = payments.get(id);
-  if (payment === undefined) payments.set(id, { text: "", order: null, status: "CANCELLED", refunds: [] });
+  if (payment === undefined)
+    payments.set(id, { order: null, status: "CANCELLED", refunds: [], refused: new Set() });
   else if (payment.status === "AWAITING_FUNDS") payment.status = "CANCELLED";
   else if (payment.status !== "CANCELLED") throw new Refused(409, "TOO_LATE", "The payment has been made.");
 }
@@ -164,8 +172,8 @@ function refund(id: string, { id: refundId, amount, reason }: Refund): void {
     (sum, made) => sum - cents(made.amount),
     cents(payment.order?.movement.srcAmount ?? "0"),
   );
-  if (payment.status !== "SUCCESS" || left < 0n)
-    throw new Refused(422, "NOT_REFUNDABLE", "So much is not left.");
+  if (payment.status !== "SUCCESS" || left < 0n) payment.refused.add(refundId);
+  if (payment.refused.has(refundId)) throw new Refused(422, "NOT_REFUNDABLE", "So much is not left.");
   payment.refunds = refunds;
   if (left === 0n) payment.status = "REFUNDED";
 }
@@ -179,15 +187,15 @@ function accountOf(id: string, after: string | null): unknown {
 }
 
 /** The same id again is the same account; one that was closed before stays closed. */
-function open(order: Omit<Order, "movement">, text: string): void {
+function open(order: Omit<Order, "movement">): void {
   const before = accounts.get(order.id);
   if (before !== undefined) {
-    if (before.order === null || before.text === text) return;
+    if (before.order === null || isDeepStrictEqual(before.order, order)) return;
     throw new Refused(409, "OTHER_ACCOUNT", "The id is that of another account.");
   }
   if (onboardings.get(order.onboardingId ?? "")?.isChecked !== true)
     throw new Refused(422, "NOT_ONBOARDED", "The customer's checks are not complete.", "IDENTITY");
-  accounts.set(order.id, { text, order, deposits: [], isOpen: true });
+  accounts.set(order.id, { order, deposits: [], isOpen: true });
   setTimeout(() => void receive(order.id, randomUUID(), "100.00"), 1_000);
 }
 
@@ -199,7 +207,8 @@ async function receive(accountId: string, id: string, srcAmount: string): Promis
   const returnReason = returnReasonOf(isOpen, srcAmount);
   const refunds =
     returnReason === null ? [] : [{ id: `return-${id}`, amount: srcAmount, reason: returnReason }];
-  payments.set(id, { text: "", order, status: returnReason === null ? "PROCESSING" : "REFUNDED", refunds });
+  const status = returnReason === null ? "PROCESSING" : "REFUNDED";
+  payments.set(id, { order, status, refunds, refused: new Set() });
   const terms = returnReason === null ? { price: price(srcAmount) } : { returnReason };
   deposits.push({ id, srcAmount, srcCurrencyCode: "USD", ...terms });
   await tell(order);
@@ -215,7 +224,7 @@ function returnReasonOf(isOpen: boolean, amount: string): string | null {
 /** A close can overtake its account, which is never opened then. */
 function close(id: string): void {
   const account = accounts.get(id);
-  if (account === undefined) accounts.set(id, { text: "", order: null, deposits: [], isOpen: false });
+  if (account === undefined) accounts.set(id, { order: null, deposits: [], isOpen: false });
   else account.isOpen = false;
 }
 
@@ -234,11 +243,14 @@ async function succeed(order: Order, from: string): Promise<void> {
   await tell(order);
 }
 
+/** Callbacks are signed with the bytes that a secret `whsec_…` encodes; requests always with the secret as text. */
+const CALLBACK_KEY = SECRET.startsWith("whsec_") ? Buffer.from(SECRET.slice(6), "base64") : SECRET;
+
 /** Tells the ramp, which then looks the order up; without callbacks it looks less often. */
 async function tell(order: Order): Promise<void> {
   const body = JSON.stringify({ type: "execution.updated", onboardingId: order.onboardingId });
   const [id, seconds] = [randomUUID(), String(Math.floor(Date.now() / 1000))];
-  const signature = createHmac("sha256", SECRET).update(`${id}.${seconds}.${body}`).digest("base64");
+  const signature = createHmac("sha256", CALLBACK_KEY).update(`${id}.${seconds}.${body}`).digest("base64");
   const headers = { "webhook-id": id, "webhook-timestamp": seconds, "webhook-signature": `v1,${signature}` };
   await fetch(order.callbackUrl, { method: "POST", body, headers }).catch(() => undefined);
 }
@@ -267,7 +279,7 @@ function answer(request: IncomingMessage, text: string): unknown {
     case "POST quotes//":
       return quote(body as Parameters<typeof quote>[0]);
     case "POST onboardings//":
-      onboard(body as Order, text);
+      onboard(body as Order);
       return onboardingOf((body as Order).id);
     case "GET onboardings/{id}/":
       return onboardingOf(id);
@@ -275,7 +287,7 @@ function answer(request: IncomingMessage, text: string): unknown {
       submit(id, code);
       return onboardingOf(id);
     case "POST executions//":
-      pay(body as Order, text);
+      pay(body as Order);
       return paymentOf((body as Order).id);
     case "GET executions/{id}/":
       return paymentOf(id);
@@ -286,7 +298,7 @@ function answer(request: IncomingMessage, text: string): unknown {
       refund(id, body as Refund);
       return paymentOf(id);
     case "POST deposit-accounts//":
-      open(body as Order, text);
+      open(body as Order);
       return accountOf((body as Order).id, null);
     case "GET deposit-accounts/{id}/":
       return accountOf(id, searchParams.get("after"));

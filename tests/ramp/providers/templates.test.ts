@@ -15,23 +15,29 @@ import { eventually, made, newCustomer, onramp, ownWorld, reached } from "../sup
 
 const world = await ownWorld();
 
-const ENVIRONMENT = { ...process.env, KEY_ID: "key", SECRET: "secret", PORT: "0" };
+const ENVIRONMENT = { ...process.env, KEY_ID: "key", PORT: "0" };
 
-async function start(file: string): Promise<string> {
+/** Its callbacks are signed with the bytes that it encodes, its requests with the text. */
+const ENCODED_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+async function start(file: string, secret = "secret"): Promise<string> {
   const path = fileURLToPath(new URL(`../../../templates/provider/${file}`, import.meta.url));
   const [command, options] = file.endsWith(".py")
     ? ["python3", [path]]
     : [process.execPath, ["--import", "tsx", path]];
-  const child = spawn(command, options, { env: ENVIRONMENT, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(command, options, {
+    env: { ...ENVIRONMENT, SECRET: secret },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   atEnd(stopOf(child));
   return new Promise((resolve) => createInterface({ input: child.stdout }).once("line", resolve));
 }
 
 describe.skipIf(!needs("python3")).each(["provider.ts", "provider.py"])("the template %s", (file) => {
-  it("passes the protocol's test", async () => {
-    const url = await start(file);
+  it.each(["secret", ENCODED_SECRET])("passes the protocol's test with the secret %s", async (secret) => {
+    const url = await start(file, secret);
     const { exit, out, error } = await routewright(
-      ...["provider", "test", "--url", url, "--key-id", "key", "--secret", "secret"],
+      ...["provider", "test", "--url", url, "--key-id", "key", "--secret", secret],
     );
     expect(out, error).not.toContain("FAIL");
     expect(out).toContain("a deposit account is opened");
@@ -55,6 +61,27 @@ describe.skipIf(!needs("python3")).each(["provider.ts", "provider.py"])("the tem
     await provider.submit("1", "KYC", { fields: { fullName: "Ada" } });
     expect(await provider.execute("2", order("2"))).toMatchObject({ value: { status: "AWAITING_FUNDS" } });
     expect(await provider.execute("2", order("2", "200.00"))).toMatchObject({ code: "OTHER_ORDER" });
+  });
+
+  it("takes an order of the same movement at another quote for the same, and refuses a refused refund for good", async () => {
+    const provider = new HttpProvider({ url: await start(file), keyId: "key", secret: "secret" });
+    const order = (id: string, quoteId?: string) => {
+      const movement = { ...(quoteId && { quoteId }), srcAmount: "100.00" };
+      return JSON.stringify({ id, onboardingId: "1", movement, callbackUrl: "http://127.0.0.1:9" });
+    };
+    expect(await provider.startOnboarding("1", order("1"))).toMatchObject({ kind: "answer" });
+    expect(await provider.startOnboarding("1", order("1", "newer"), 2)).toMatchObject({ kind: "answer" });
+    await provider.submit("1", "KYC", { fields: { fullName: "Ada" } });
+    expect(await provider.execute("2", order("2"))).toMatchObject({ kind: "answer" });
+    expect(await provider.execute("2", order("2", "newer"), 2)).toMatchObject({ kind: "answer" });
+    const refund = { id: "3", amount: "10.00", reason: "returned" };
+    expect(await provider.refund("2", refund)).toMatchObject({ code: "NOT_REFUNDABLE" });
+    await eventually(
+      () => provider.execution("2"),
+      (reply) => reply.kind === "answer" && reply.value.status === "SUCCESS",
+    );
+    expect(await provider.refund("2", refund)).toMatchObject({ code: "NOT_REFUNDABLE" });
+    expect(await provider.refund("2", { ...refund, id: "4" })).toMatchObject({ kind: "answer" });
   });
 
   it("sells through the ramp: a form on the hosted page, a payment, a callback and a refund", async () => {
