@@ -117,7 +117,9 @@ export const Fees = described(
     totalFee: AmountField("sum of the three other fees"),
     networkFee: AmountField("fee of the network"),
     processingFee: AmountField("fee of the provider"),
-    partnerFee: AmountField("fee of the partner"),
+    partnerFee: AmountField(
+      "what you owe the project of it by your contract, else 0; the ramp only adds it up",
+    ),
   }),
 );
 export type Fees = ValueOf<typeof Fees>;
@@ -239,7 +241,10 @@ export type ExecutionOrder = ValueOf<typeof ExecutionOrder>;
 export const Instruction = openRecord(
   {
     encoding: statuses(["DISPLAY", "REDIRECT"], "shown as text, or a page of the provider's own"),
-    type: statuses(["BANK", "CRYPTO"], "where to pay"),
+    type: statuses(
+      ["BANK", "CRYPTO"],
+      "`BANK` where the source is fiat money, of a card page too; else `CRYPTO`",
+    ),
     details: described(
       "bank: beneficiary, bankName, account identifiers, reference, rail; chain: address, chain, amount, currency",
       mapOf(textOf({ maxLength: 500 })),
