@@ -10,6 +10,7 @@ export const PATTERN_WORDS: Readonly<Record<string, string>> = {
   [LATIN_PATTERN]:
     "must be in Latin letters, with or without accents; a name in other letters goes into the local name",
   "\\S": "must not be blank",
+  "[^.]": "must not be dots alone",
   "^[A-Za-z0-9_]+$": "must be a code of letters, digits and underscores, such as USDC_POLYGON",
   "^[A-Za-z0-9_]{2,40}$": "must be a code of 2 to 40 letters, digits and underscores, such as USDC_POLYGON",
   "^[A-Z0-9_]{2,20}$": "must be a code of 2 to 20 capital letters, digits and underscores, such as ACH",
