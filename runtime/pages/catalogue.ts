@@ -91,8 +91,12 @@ export function catalogueFor(
   const seesLineage = source.lineageTier !== null && allows(tier, source.lineageTier);
   const all = [...source.endpoints];
   const visible = source.scope === "public" ? all : all.filter(isCallable);
-  const endpoints = visible.map((endpoint) => {
-    const record = records.get(endpoint.path);
+  const names = new Set<string | null>(visible.map(({ path }) => path));
+  const endpoints = visible.map((each) => {
+    const known = records.get(each.path);
+    const isNamed = source.scope === "public" || names.has(each.successor);
+    const endpoint = isNamed ? each : { ...each, successor: null };
+    const record = isNamed ? known : withoutSuccessor(known);
     if (!isCallable(endpoint))
       return { ...endpointOf(endpoint, record, {}, new BuildRecords(), null), callable: false };
     const { path } = endpoint;
@@ -127,6 +131,13 @@ export function catalogueFor(
     locked: lockedCounts(all, tier),
     lineage: seesLineage ? withAncestors(models, lineage, source.results) : null,
   };
+}
+
+/** What changes for those who move, to an endpoint of which the caller does not know. */
+function withoutSuccessor(record: EndpointRecord | undefined): EndpointRecord | undefined {
+  if (record === undefined) return undefined;
+  const members = Object.entries(record).filter(([name]) => name !== "successorChanges");
+  return Object.fromEntries(members) as unknown as EndpointRecord;
 }
 
 function aboutOf({ description = "", contact, termsOfService }: ApiAbout): CatalogueBody["about"] {

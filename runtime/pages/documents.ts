@@ -14,7 +14,13 @@ import { lateAmong } from "../core/warehouse/freshness-checks.js";
 import { figureAddress, figureAddresses } from "./live-endpoint.js";
 import type { Search } from "./search.js";
 import { statusBody, statusFeed } from "./status-documents.js";
-import { type OpenApi, openApiFor, textWithRows, withBearer } from "./served-openapi.js";
+import {
+  type OpenApi,
+  openApiFor,
+  textWithRows,
+  withBearer,
+  withoutOtherSuccessors,
+} from "./served-openapi.js";
 import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
 
 /** A rendered document and the state that it was rendered from. */
@@ -142,7 +148,8 @@ export class Documents {
       const document = { ...generated, paths: { ...generated.paths, ...paths } } as OpenApi;
       const located = server === "" ? document : { ...document, servers: [{ url: server }] };
       const served = acceptsTokens ? withBearer(located) : located;
-      const seen = access === null ? served : openApiFor(served, access);
+      const open = access === null ? served : openApiFor(served, access);
+      const seen = isPublic ? open : withoutOtherSuccessors(open);
       return new BufferedResult(Buffer.from(`${textWithRows(seen, shown)}\n`), 0, 0);
     });
   }

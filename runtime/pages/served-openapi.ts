@@ -54,6 +54,7 @@ type DocumentPath = Readonly<Record<string, DocumentOperation>>;
 
 interface DocumentOperation {
   readonly tags: readonly string[];
+  readonly description?: string;
   readonly security?: readonly Readonly<Record<string, unknown>>[];
   readonly "x-tier"?: unknown;
   readonly "x-dbt-model"?: unknown;
@@ -97,6 +98,25 @@ export function openApiFor(document: OpenApi, access: Access): OpenApi {
     paths,
     components: usedComponents(paths, document.components),
   };
+}
+
+/** The generator's sentences on a successor: where it is, and what changes there. */
+const SUCCESSOR =
+  /^(?:Moved to|The latest version is served by) `([^`]+)`\.\n\n(?:What changes there: .*\n\n)?/m;
+
+/** The document without successors that it does not have. */
+export function withoutOtherSuccessors(document: OpenApi): OpenApi {
+  const operation = (each: DocumentOperation): DocumentOperation => {
+    const { description = "" } = each;
+    const [sentences, path = ""] = SUCCESSOR.exec(description) ?? [];
+    if (sentences === undefined || document.paths[path] !== undefined) return each;
+    return { ...each, description: description.replace(sentences, () => "") };
+  };
+  const paths = Object.entries(document.paths).map(([path, item]) => [
+    path,
+    Object.fromEntries(Object.entries(item).map(([method, each]) => [method, operation(each)])),
+  ]);
+  return { ...document, paths: Object.fromEntries(paths) as OpenApi["paths"] };
 }
 
 /** Documents and the state of the service are open to every caller. */

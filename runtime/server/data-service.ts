@@ -170,6 +170,7 @@ function openParts(
     databaseUrl,
     dueOf: (endpoint: Endpoint) => dueTimes.of(endpoint),
     qualityOf: (endpoint: Endpoint) => qualities.at(endpoint.path),
+    tierOf: (path: string) => active.current.served.get(path)?.served.spec.tier ?? null,
     versionOf: (path: string) => builds.versionAt(path, active.current.upstreamNodes),
     log,
     onColumns: (relation: Relation, columns: ResultColumns) =>

@@ -135,7 +135,7 @@ async function answerTo<T extends object>(
 ): Promise<ReadAnswer<T>> {
   const { gateway } = exchange;
   try {
-    const refused = rowsRefusal(gateway, endpoint.spec);
+    const refused = rowsRefusal(gateway, endpoint.spec, exchange.context.caller);
     const query = refused ?? (await resolve(exchange, endpoint, question));
     if (isHttpError(query)) return { outcome: query, sent: NO_ROWS };
     const key = `${queryKey(query)}\0${gateway.versionOf(endpoint.spec.path)?.id ?? ""}`;

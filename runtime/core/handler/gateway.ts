@@ -45,6 +45,8 @@ export interface Gateway extends AccessControl {
   readonly dueOf: DueOf;
   /** What dbt's tests say of an endpoint's rows; null where nothing is known of tests. */
   readonly qualityOf: QualityOf;
+  /** The tier of the endpoint at a path; null where there is none. */
+  readonly tierOf: (path: string) => Tier | null;
   /** Limits of a query by tier: callers with the same ones share its rows, or its refusal. */
   readonly queryLimits: Readonly<PerTier<QueryLimits>>;
   /** Time limit of a stream by tier, in milliseconds; 0: no limit. */
@@ -109,6 +111,8 @@ export interface GatewayOptions extends Pick<
   readonly dueOf?: DueOf;
   /** What dbt's tests say of an endpoint's rows; nothing by default. */
   readonly qualityOf?: QualityOf;
+  /** The tier of the endpoint at a path. Unknown by default. */
+  readonly tierOf?: (path: string) => Tier | null;
   /** Whether every caller gets `Server-Timing`. Default false. */
   readonly serverTiming?: boolean;
   /** Whether records of requests have their shapes. Default false. */
@@ -172,6 +176,7 @@ export function createGateway(
     versionOf: options.versionOf ?? (() => null),
     dueOf: options.dueOf ?? (() => null),
     qualityOf: options.qualityOf ?? (() => null),
+    tierOf: options.tierOf ?? (() => null),
     serverTiming: options.serverTiming === true,
     usageShapes: options.usageShapes === true,
     csvFormat: options.csvEscapeFormulas === true ? "spreadsheet" : "csv",

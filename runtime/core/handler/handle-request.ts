@@ -8,20 +8,14 @@ import { callerHeaders } from "../request/authorize.js";
 import { NO_FIELDS, nextPageLink } from "../request/request-fields.js";
 import type { Answer } from "../response/answer.js";
 import { findAt } from "../response/content-negotiation.js";
-import {
-  deprecationHeaders,
-  freshnessHeaders,
-  qualityHeaders,
-  respond,
-  type Sent,
-} from "../response/respond.js";
+import { freshnessHeaders, qualityHeaders, respond, type Sent } from "../response/respond.js";
 import { cachingHeaders } from "../response/caching-headers.js";
 import { isBehind, partFinder, readsParts } from "../response/whole-results.js";
 import { type DataPath, type DataRoute, type Exchange, serveExchange } from "./exchange.js";
 import { gatewayOf } from "./gateway.js";
 import { shapeOf } from "./request-shape.js";
 import { type DataRequest, parameterNames, resolveRequest } from "./resolve.js";
-import { goneRefusal, run } from "./run.js";
+import { goneRefusal, noticeOf, run } from "./run.js";
 
 /** The handler of an endpoint, for every method. It can be mounted alone in an Express 5 app. */
 export function handlerOf(endpoint: ServedEndpoint): RequestHandler & { readonly endpoint: ServedEndpoint } {
@@ -59,9 +53,9 @@ function pathOfEndpoint(endpoint: Endpoint, called: ServedEndpoint): DataPath {
  */
 async function serveRows(exchange: Exchange, endpoint: ServedEndpoint): Promise<HttpError | null> {
   const { gateway, request, response, context, times } = exchange;
-  const ended = goneRefusal(endpoint.spec);
+  const ended = goneRefusal(gateway, endpoint.spec, context.caller);
   if (ended !== null) {
-    const notice = deprecationHeaders(endpoint.spec, gateway.publicAddressOf(request).prefix);
+    const notice = noticeOf(exchange, endpoint.spec);
     for (let i = 0; i < notice.length; i += 2) response.setHeader(notice[i] ?? "", notice[i + 1] ?? "");
     return ended;
   }
@@ -121,7 +115,7 @@ function respondTo(exchange: Exchange, endpoint: Endpoint, answer: Answer): Prom
   const headers = callerHeaders(context);
   headers.push(...timingHeaders(exchange));
   const { prefix } = gateway.publicAddressOf(request);
-  headers.push(...deprecationHeaders(endpoint, prefix), ...pageHeaders(request, answer, prefix));
+  headers.push(...noticeOf(exchange, endpoint), ...pageHeaders(request, answer, prefix));
   const { isPrefixForwarded } = gateway.publicAddressOf;
   const { due, quality } = answer;
   if (due !== null) headers.push(...freshnessHeaders(due));

@@ -1,14 +1,15 @@
-import type { RequestContext } from "../model/caller.js";
+import type { Caller, RequestContext } from "../model/caller.js";
 import type { ValueKind } from "../model/column-types.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import type { ResolvedQuery, Selection } from "../model/query.js";
 import { queryKey } from "../model/query-key.js";
+import { requireAccess } from "../request/authorize.js";
 import { conditionError } from "../request/resolve-query.js";
 import { SortKeyTooLong, typesOf } from "../response/cursors.js";
 import { buildTag, namesTag } from "../response/entity-tag.js";
 import type { Answer, AnsweredRows, QueryResult, RowClaims } from "../response/answer.js";
-import { isFresh } from "../response/respond.js";
+import { deprecationHeaders, isFresh } from "../response/respond.js";
 import { completed } from "../response/whole-results.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
@@ -24,6 +25,7 @@ import {
   ValueRefused,
   type Warehouse,
 } from "../warehouse/warehouse.js";
+import type { Exchange } from "./exchange.js";
 import type { Gateway } from "./gateway.js";
 
 /** A request for rows, and how it reads them. */
@@ -48,7 +50,7 @@ export async function run(
   query: ResolvedQuery,
   reader: RowsContext,
 ): Promise<Result<Answer> | null> {
-  const refused = rowsRefusal(gateway, endpoint);
+  const refused = rowsRefusal(gateway, endpoint, reader.caller);
   if (refused !== null) return refused;
   const due = endpoint.freshness === undefined ? null : gateway.dueOf(endpoint);
   const claims = { due, quality: gateway.qualityOf(endpoint) };
@@ -68,16 +70,31 @@ function notFresh(): HttpError {
   return httpError("notFresh", { n: BUILD_SECONDS });
 }
 
+/** What a response says of a deprecated endpoint. */
+export function noticeOf({ gateway, request, context }: Exchange, endpoint: Endpoint): readonly string[] {
+  const { prefix } = gateway.publicAddressOf(request);
+  return deprecationHeaders(endpoint, successorFor(gateway, endpoint, context.caller), prefix);
+}
+
+/** The successor of an endpoint, where the caller may know of it. */
+function successorFor({ catalogue, tierOf }: Gateway, { successor }: Endpoint, caller: Caller) {
+  if (successor === null || catalogue === "public") return successor;
+  const tier = tierOf(successor);
+  return tier !== null && requireAccess(successor, tier, caller) === null ? successor : null;
+}
+
 /** The refusal of an endpoint that has ended (`goneAt`). */
-export function goneRefusal({ goneAt, successor }: Endpoint): HttpError | null {
+export function goneRefusal(gateway: Gateway, endpoint: Endpoint, caller: Caller): HttpError | null {
+  const { goneAt } = endpoint;
   if (goneAt === undefined || Date.now() < Date.parse(goneAt)) return null;
-  const instead = successor === null ? "It has no successor." : `Use ${successor}.`;
+  const successor = successorFor(gateway, endpoint, caller);
+  const instead = successor === null ? "It has no successor that you may call." : `Use ${successor}.`;
   return httpError("gone", { at: goneAt, instead });
 }
 
 /** The refusal of rows of an endpoint that has ended, or while a test of them fails, where it has `onFailedTest`. */
-export function rowsRefusal(gateway: Gateway, endpoint: Endpoint): HttpError | null {
-  const ended = goneRefusal(endpoint);
+export function rowsRefusal(gateway: Gateway, endpoint: Endpoint, caller: Caller): HttpError | null {
+  const ended = goneRefusal(gateway, endpoint, caller);
   if (ended !== null) return ended;
   const { failed = 0 } = (endpoint.onFailedTest === "refuse" ? gateway.qualityOf(endpoint) : null) ?? {};
   return failed === 0 ? null : httpError("testsFailed", { failed, n: BUILD_SECONDS });
@@ -146,7 +163,7 @@ export async function summarize(
   asked: ResolvedQuery,
   reader: RowsContext,
 ): Promise<Result<object> | null> {
-  const refused = rowsRefusal(gateway, endpoint);
+  const refused = rowsRefusal(gateway, endpoint, reader.caller);
   if (refused !== null) return refused;
   try {
     const version = gateway.versionOf(endpoint.path);

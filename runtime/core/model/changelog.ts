@@ -65,7 +65,7 @@ function isChange(change: unknown): change is ConsumerChange {
 
 /**
  * The part about endpoints that a caller may call, by the tier that each had then and by the one that it has now (`tierOf`: null
- * where it is gone); days without such changes are left out.
+ * where it is gone); days without such changes are left out. A change names no other path that the caller may not call.
  */
 export function changelogFor(
   { entries }: Changelog,
@@ -74,7 +74,14 @@ export function changelogFor(
 ): Changelog {
   const isSeen = ({ endpoint, tier }: ConsumerChange): boolean =>
     mayCall(caller, endpoint, tier) && mayCall(caller, endpoint, tierOf(endpoint) ?? tier);
-  const seen = entries.map(({ date, changes }) => ({ date, changes: changes.filter(isSeen) }));
+  const isKnown = (path: string): boolean => {
+    const tier = tierOf(path);
+    return tier !== null && mayCall(caller, path, tier);
+  };
+  const named = (value: string | null): string | null =>
+    value?.startsWith("/v1/") !== true || isKnown(value) ? value : null;
+  const shown = (each: ConsumerChange) => ({ ...each, before: named(each.before), after: named(each.after) });
+  const seen = entries.map(({ date, changes }) => ({ date, changes: changes.filter(isSeen).map(shown) }));
   return { entries: seen.filter(({ changes }) => changes.length > 0) };
 }
 

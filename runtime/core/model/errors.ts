@@ -285,7 +285,7 @@ export const ERRORS = {
   notFound: answers(404)("Not Found", "no endpoint has this path"),
   gone: answers(410)(
     "This endpoint answered until {at}. {instead}",
-    "the time that `meta.routewright.gone_after` gives after the endpoint's `deprecation_date` has passed; `Link` names the successor",
+    "the time that `meta.routewright.gone_after` gives after the endpoint's `deprecation_date` has passed; `Link` names the successor, where the caller may know of it",
   ),
   methodNotAllowed: answers(405)(
     "Method Not Allowed",

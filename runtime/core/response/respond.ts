@@ -61,7 +61,8 @@ const ROW_HEADERS: readonly string[] = [...COMMON_HEADERS, ...TEXT_POLICY];
  * address.
  */
 export function deprecationHeaders(
-  { deprecationDate, successor }: Endpoint,
+  { deprecationDate }: Endpoint,
+  successor: string | null,
   prefix: string,
 ): readonly string[] {
   const headers: string[] = [];

@@ -8,7 +8,7 @@ import { type AfterAttempt, afterAttempt } from "../../webhooks/retry-schedule.j
 import { sendSigned } from "../../webhooks/signed-event.js";
 import { ENDPOINT_EVENTS, payloadOf, type PublishedEvent, type RunsStatements } from "./event.js";
 import type { EventLog } from "./event-log.js";
-import { mayRead } from "./may-read.js";
+import { eventFor, type EventReader, mayRead } from "./may-read.js";
 import type { Subscriptions } from "./subscriptions.js";
 
 const POLL_MS = 1000;
@@ -47,6 +47,7 @@ interface DeliveriesOptions {
   readonly subscriptions: Subscriptions;
   readonly keys: Keyring;
   readonly active: ActiveRelease;
+  readonly catalogue: "public" | "allowed";
   readonly names: PublicNames;
   readonly allowPrivate: boolean;
   readonly log: Logger;
@@ -111,11 +112,11 @@ export class EventDeliveries {
     return key === null || hasExpired(key) ? null : key;
   }
 
-  #isWanted({ paths, types }: Claimed, event: PublishedEvent, { tier, allowed, org }: ApiKey): boolean {
+  #isWanted({ paths, types }: Claimed, event: PublishedEvent, key: ApiKey): boolean {
     const wanted: readonly string[] = types ?? ENDPOINT_EVENTS;
     if (!wanted.includes(event.type)) return false;
     if (event.path !== null && paths !== null && !paths.includes(event.path)) return false;
-    return mayRead({ tier, allowed, org: org || null }, event, this.#options.active);
+    return mayRead(readerOf(key), event, this.#options.active);
   }
 
   /** A key that is away, revoked or of another server's file: its events wait. */
@@ -129,13 +130,19 @@ export class EventDeliveries {
   }
 
   /** Whether the next event may follow. */
-  async #send(claimed: Claimed, event: PublishedEvent, { id: tenant }: ApiKey): Promise<boolean> {
+  async #send(claimed: Claimed, event: PublishedEvent, key: ApiKey): Promise<boolean> {
+    const { id: tenant } = key;
     const { names, allowPrivate, subscriptions, log } = this.#options;
     const secret = subscriptions.secretOf(claimed);
     if (secret === null)
       throw new Error("WEBHOOK_SECRETS_KEY is not the key that sealed the secret of a subscription");
     const sent = {
-      ...{ url: new URL(claimed.url), id: event.id, body: payloadOf(event), secrets: [secret] },
+      ...{
+        url: new URL(claimed.url),
+        id: event.id,
+        body: payloadOf(eventFor(readerOf(key), event, this.#options)),
+        secrets: [secret],
+      },
       ...{ allowPrivate, tenant, sender: "Routewright", timeoutMs: TIMEOUT_MS },
     };
     const result = await sendSigned(sent, names, new Date());
@@ -176,6 +183,10 @@ export class EventDeliveries {
       [id, until, position, ...values],
     );
   }
+}
+
+function readerOf({ tier, allowed, org }: ApiKey): EventReader {
+  return { tier, allowed, org: org || null };
 }
 
 const GIVEN_UP = "an event is given up for a subscription: the next ones follow";

@@ -6,7 +6,7 @@ import { httpError, type HttpError, isHttpError } from "../../core/model/errors.
 import type { PublishedEvent } from "./event.js";
 import { pathsOf } from "./event-streams.js";
 import type { Events } from "./events.js";
-import { mayRead } from "./may-read.js";
+import { eventFor, mayRead } from "./may-read.js";
 
 /** Entries of a feed, and events that are looked through for them. */
 const ENTRIES = 100;
@@ -30,7 +30,9 @@ export async function eventFeed(
   const seen = newest.filter(
     (event) => event.path !== null && (paths?.has(event.path) ?? true) && mayRead(caller, event, active),
   );
-  return { status: 200, body: feed(exchange, title, seen.slice(0, ENTRIES)), headers: ATOM };
+  const { catalogue } = exchange.gateway;
+  const shown = seen.slice(0, ENTRIES).map((event) => eventFor(caller, event, { active, catalogue }));
+  return { status: 200, body: feed(exchange, title, shown), headers: ATOM };
 }
 
 const ATOM = { "Content-Type": "application/atom+xml; charset=utf-8" };

@@ -11,6 +11,7 @@ import type { SubscriptionService, SubscriptionSettings } from "./subscription-s
 interface EventServiceOptions extends Omit<EventsOptions, "onOpen">, StreamLimits, SubscriptionSettings {
   /** Of the API. */
   readonly title: string;
+  readonly catalogue: "public" | "allowed";
   readonly keys: Keyring;
 }
 

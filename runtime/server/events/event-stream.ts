@@ -19,6 +19,8 @@ export interface EventStreamOptions {
   /** Who the client is now; null: its key is not valid any more. */
   readonly identify: () => Promise<EventReader | null>;
   readonly mayRead: (reader: EventReader, event: PublishedEvent) => boolean;
+  /** As the reader may see it. */
+  readonly eventFor: (reader: EventReader, event: PublishedEvent) => PublishedEvent;
   /** Whether there is something left that it may get. */
   readonly hasRights: (reader: EventReader) => boolean;
 }
@@ -89,7 +91,7 @@ export class EventStream {
   }
 
   #textOf(events: readonly PublishedEvent[], reader: EventReader): string {
-    const { log, paths, mayRead } = this.#options;
+    const { log, paths, mayRead, eventFor } = this.#options;
     const { prefix } = log.store;
     const seen = events.filter(
       (event) => event.path !== null && (paths === null || paths.has(event.path)) && mayRead(reader, event),
@@ -97,7 +99,7 @@ export class EventStream {
     return seen
       .map(
         (event) =>
-          `id: ${prefix}${String(event.sequence)}\nevent: ${event.type}\ndata: ${payloadOf(event)}\n\n`,
+          `id: ${prefix}${String(event.sequence)}\nevent: ${event.type}\ndata: ${payloadOf(eventFor(reader, event))}\n\n`,
       )
       .join("");
   }

@@ -11,7 +11,7 @@ import { unsupported } from "../../core/request/resolve-query.js";
 import type { EventLog } from "./event-log.js";
 import { EventStream } from "./event-stream.js";
 import type { Events } from "./events.js";
-import { mayRead } from "./may-read.js";
+import { eventFor, mayRead } from "./may-read.js";
 
 /** Each client gets a comment so often, at most: the next second's clients get theirs then. */
 const BEAT_SECONDS = 15;
@@ -99,6 +99,7 @@ export class EventStreams {
       position: positionOf(request.headers["last-event-id"], log),
       identify: () => readerOf(gateway, exchange),
       mayRead: (reader, event) => mayRead(reader, event, active),
+      eventFor: (reader, event) => eventFor(reader, event, { active, catalogue: gateway.catalogue }),
       hasRights: (reader) => paths === null || [...paths].some((path) => mayRead(reader, { path }, active)),
     });
     this.#streams.set(stream, this.#opened++ % BEAT_SECONDS);

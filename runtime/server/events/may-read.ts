@@ -16,3 +16,16 @@ export function mayRead(
   if (spec === undefined || !mayCall(reader, path, spec.tier)) return false;
   return spec.rows === undefined || reader.org !== null;
 }
+
+/** The event as a reader may see it: it names no successor of which the reader does not know. */
+export function eventFor(
+  reader: EventReader,
+  event: PublishedEvent,
+  { active, catalogue }: { readonly active: ActiveRelease; readonly catalogue: "public" | "allowed" },
+): PublishedEvent {
+  const { successor } = event.data;
+  if (catalogue === "public" || typeof successor !== "string") return event;
+  const tier = active.current.served.get(successor)?.spec.tier;
+  if (tier !== undefined && mayCall(reader, successor, tier)) return event;
+  return { ...event, data: { ...event.data, successor: null } };
+}

@@ -17,6 +17,7 @@ export interface SubscriptionOptions extends SubscriptionSettings {
   readonly webhookSecretsKey: Buffer;
   readonly keys: Keyring;
   readonly active: ActiveRelease;
+  readonly catalogue: "public" | "allowed";
   readonly log: Logger;
 }
 

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { Exchange } from "../../core/handler/exchange.js";
 import { parameterNames } from "../../core/handler/resolve.js";
 import { shapeOf } from "../../core/handler/request-shape.js";
-import { run } from "../../core/handler/run.js";
+import { noticeOf, run } from "../../core/handler/run.js";
 import { type HttpError, isHttpError, type Result } from "../../core/model/errors.js";
 import { callerHeaders } from "../../core/request/authorize.js";
 import type { Answer, QueryResult } from "../../core/response/answer.js";
@@ -10,7 +10,6 @@ import type { Reply } from "../../core/http/send.js";
 import { BufferedResult } from "../../core/response/buffered-result.js";
 import { privateControl } from "../../core/response/caching-headers.js";
 import {
-  deprecationHeaders,
   freshnessHeaders,
   qualityHeaders,
   respond,
@@ -85,15 +84,15 @@ const isStream = (body: SentBody | null): boolean =>
 const VARY = "Accept, Accept-Encoding, Authorization, OData-MaxVersion, Prefer, X-API-Key";
 
 function headersOf(
-  { gateway, request, context }: Exchange,
+  exchange: Exchange,
   { endpoint: { spec } }: OdataSet,
   { due, quality }: Answer,
   own: OdataBody["headers"],
 ): string[] {
-  const { prefix } = gateway.publicAddressOf(request);
+  const { request, context } = exchange;
   return [
     ...callerHeaders(context),
-    ...deprecationHeaders(spec, prefix),
+    ...noticeOf(exchange, spec),
     ...(due === null ? [] : freshnessHeaders(due)),
     ...qualityHeaders(quality),
     ...Object.entries({ ...versionHeaders(request), ...own }).flat(),
