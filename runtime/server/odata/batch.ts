@@ -204,6 +204,7 @@ function requestOf(batch: IncomingMessage, url: string, headers: BatchRequest["h
 /** Headers of a response in a batch: the others are those of the batch. */
 const SHOWN: ReadonlySet<string> = new Set([
   ...["content-type", "etag", "odata-version", "preference-applied", "retry-after", "www-authenticate"],
+  ...["deprecation", "link", "sunset"],
 ]);
 
 function partOf(id: string, { status, body, headers = {} }: Reply): BatchPart {

@@ -1,4 +1,5 @@
 import type { Exchange } from "../../core/handler/exchange.js";
+import { requireAccess } from "../../core/request/authorize.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../../core/model/errors.js";
 import type { ResolvedQuery } from "../../core/model/query.js";
 import { BufferedResult, documentReply } from "../../core/response/buffered-result.js";
@@ -103,8 +104,11 @@ function seenSets(
   if (caller.key === null && isHidden) return httpError("missingKey");
   const { endpoints } = caller.key === null ? body : callable;
   return endpoints.flatMap((endpoint) => {
-    const set = setAt(endpoint.path);
-    return set === undefined ? [] : [{ set, endpoint }];
+    const { path, version_path: stays, tier } = endpoint;
+    const opensBoth =
+      stays !== undefined && (caller.key === null || requireAccess(stays, tier, caller) === null);
+    const sets = [setAt(path), opensBoth ? setAt(stays) : undefined];
+    return sets.flatMap((set) => (set === undefined ? [] : [{ set, endpoint }]));
   });
 }
 

@@ -1,5 +1,7 @@
 import type { Exchange } from "../../core/handler/exchange.js";
+import { noticeOf } from "../../core/handler/run.js";
 import type { ErrorCode, HttpError } from "../../core/model/errors.js";
+import type { Endpoint } from "../../core/model/endpoint.js";
 import { isHttpError } from "../../core/model/errors.js";
 import { errorHeaders, type Reply } from "../../core/http/send.js";
 import { versionOf } from "./representation.js";
@@ -14,7 +16,8 @@ const MISSING_KEY =
   "Missing API key: send it as the password of Basic authentication, with any user name, or in the header X-API-Key";
 
 /** An error of the table in OData's form (OData JSON Format 4.01, 21.1). */
-export function odataError({ item, request }: Exchange, error: HttpError): Reply {
+export function odataError(exchange: Exchange, error: HttpError): Reply {
+  const { item, request } = exchange;
   const { code, retryAfter, detail, parameter } = error;
   const isOfKey = CREDENTIALS.has(code);
   const status = isOfKey ? 401 : error.status;
@@ -27,8 +30,19 @@ export function odataError({ item, request }: Exchange, error: HttpError): Reply
   return {
     status,
     body: JSON.stringify({ error: body }),
-    headers: { ...errorHeaders({ status, retryAfter, challenge }, item.allowed), ...versionHeaders(request) },
+    headers: {
+      ...errorHeaders({ status, retryAfter, challenge }, item.allowed),
+      ...(code === "gone" && item.endpoint && noticeHeaders(exchange, item.endpoint)),
+      ...versionHeaders(request),
+    },
   };
+}
+
+/** Of one that has ended: when, and what replaces it. */
+function noticeHeaders(exchange: Exchange, endpoint: Endpoint): Readonly<Record<string, string>> {
+  const flat = noticeOf(exchange, endpoint);
+  const names = flat.filter((_, i) => i % 2 === 0);
+  return Object.fromEntries(names.map((name, i) => [name, flat[2 * i + 1] ?? ""]));
 }
 
 /** Names of parameters, and of the options that stand for them. */

@@ -34,7 +34,7 @@ export class Odata {
   readonly #batch: DataPath;
   readonly #unknown: DataPath;
   #release: LoadedRelease | null = null;
-  /** Bounded by the endpoints of a release, each of which has two names. */
+  /** Bounded by the paths of endpoints of a release, each of which has two names. */
   #sets: ReadonlyMap<string, OdataSet> = new Map();
 
   constructor(parts: OdataParts) {
@@ -82,7 +82,7 @@ export class Odata {
     if (set === undefined || asked === null) return null;
     const { path, tier } = set.endpoint.spec;
     const item = itemOf("GET", path, { ...OF_CALLER, tier }, (exchange) => serveSet(exchange, set, asked));
-    return { ...item, endpoint: set.endpoint.spec };
+    return { ...item, endpoint: set.counted };
   }
 
   /** The sets of the active release, by their names and by the paths of their endpoints, which begin with a slash. */

@@ -1,6 +1,6 @@
-import type { Column } from "../../core/model/endpoint.js";
+import { type Column, type Endpoint, atOtherPaths } from "../../core/model/endpoint.js";
 import { Projection } from "../../core/model/projection.js";
-import type { ServedEndpoint } from "../../core/model/served-endpoint.js";
+import { ServedEndpoint } from "../../core/model/served-endpoint.js";
 import type { LoadedRelease } from "../../core/handler/loaded-release.js";
 import { declaredType, type EdmType, isLong } from "./edm-types.js";
 import { propertyName, setName } from "./names.js";
@@ -16,7 +16,10 @@ export interface OdataProperty {
 /** An endpoint with rows as OData has it: an entity set, or without a proven key a function that returns a collection. */
 export interface OdataSet {
   readonly name: string;
+  /** As it answers at the path of the set. */
   readonly endpoint: ServedEndpoint;
+  /** As requests are counted. */
+  readonly counted: Endpoint;
   readonly properties: readonly OdataProperty[];
   /** The properties that identify a row; null where none do. */
   readonly keys: readonly OdataProperty[] | null;
@@ -29,7 +32,7 @@ export interface OdataSet {
 /** Types of which a key may be (OData CSDL 4.01, 6.5). */
 const NO_KEYS: ReadonlySet<string> = new Set(["Edm.Double", "Edm.Single", "Edm.Untyped"]);
 
-/** The sets of a release by name. Endpoints that serve groups alone have none. */
+/** The sets of a release by name; the latest version of a model has two. Endpoints that serve groups alone have none. */
 export function setsOf({ endpoints }: Pick<LoadedRelease, "endpoints">): ReadonlyMap<string, OdataSet> {
   const sets = [...endpoints.values()]
     .map(({ served }) => served)
@@ -37,11 +40,18 @@ export function setsOf({ endpoints }: Pick<LoadedRelease, "endpoints">): Readonl
       const hasRows = aggregate === undefined || (aggregate.of === "measures" && aggregate.rows !== false);
       return hasRows && columns.length > 0;
     })
-    .map(setOf);
+    .flatMap((served) => [setOf(served, served.spec), ...ofVersion(served)]);
   return new Map(sets.map((set) => [set.name, set]));
 }
 
-function setOf(endpoint: ServedEndpoint): OdataSet {
+/** The set at the path of the latest version that stays. */
+function ofVersion(served: ServedEndpoint): readonly OdataSet[] {
+  const { spec } = served;
+  const [first] = spec.versionPath === undefined ? [] : atOtherPaths(spec);
+  return first === undefined ? [] : [setOf(new ServedEndpoint(first, served), spec)];
+}
+
+function setOf(endpoint: ServedEndpoint, counted: Endpoint): OdataSet {
   const { path, columns, cursor } = endpoint.spec;
   const properties = columns.map((column) => ({
     name: propertyName(column.name),
@@ -55,6 +65,7 @@ function setOf(endpoint: ServedEndpoint): OdataSet {
   return {
     name: setName(path),
     endpoint,
+    counted,
     properties,
     keys: proven.length > 0 && proven.length === keys.length ? (proven as OdataProperty[]) : null,
     rows: projectionOf(properties, false),
