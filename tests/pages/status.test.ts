@@ -1,8 +1,9 @@
 /** The status of all endpoints, as a page and as a feed: what the catalogue shows the caller, and no more. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { ownSchema } from "../support/database.js";
+import { ownDatabase, ownSchema, queryAt } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { needs } from "../support/needs.js";
 import { KEYS, ownInstallation, startFolder, startManifest } from "../support/service.js";
@@ -131,6 +132,90 @@ describe.skipIf(!needs("chromium"))("the explorer and the guide", () => {
     ]);
     // The rows that the explorer asks for are refused.
     expect(problems.filter((problem) => !problem.includes("503"))).toEqual([]);
+  });
+});
+
+describe.skipIf(!needs("chromium"))("the strip of 90 days on /status", () => {
+  const browser = suiteBrowser();
+  const DAYS = 90;
+  const dayAgo = (days: number): string => new Date(Date.now() - days * 24 * HOUR).toISOString().slice(0, 10);
+
+  /** A server whose database knows what endpoints were so many days ago. */
+  async function withHistory(days: readonly (readonly [path: string, ago: number, state: string])[]) {
+    const database = await ownDatabase();
+    await queryAt(
+      database,
+      `CREATE SCHEMA routewright; CREATE TABLE routewright.endpoint_days (day date NOT NULL, path text NOT NULL,
+         fresh boolean NOT NULL, late boolean NOT NULL, failed boolean NOT NULL, PRIMARY KEY (day, path))`,
+    );
+    const values = days.map(([path, days, states]) => {
+      const is = ["fresh", "late", "failed"].map((state) => String(states.includes(state)));
+      return `('${dayAgo(days)}', '${path}', ${is.join(", ")})`;
+    });
+    await queryAt(database, `INSERT INTO routewright.endpoint_days VALUES ${values.join(", ")}`);
+    return started({ DATABASE_URL: database, USAGE_ENABLED: "true" });
+  }
+
+  /** The strip of an endpoint: what each part says, and its width as a part of the whole. */
+  async function stripOf(page: Page, path: string) {
+    const strip = page.locator("#status tr", { hasText: path }).locator(".history");
+    const whole = (await strip.boundingBox())?.width ?? 0;
+    const parts = await strip.locator("span").all();
+    const colors = await page.evaluate<readonly string[]>(
+      `[...[...document.querySelectorAll("#status tr")].find((row) => row.innerText.includes("${path}"))
+         .querySelectorAll(".history span")].map((part) => getComputedStyle(part).backgroundColor)`,
+    );
+    const drawn = parts.map(async (part, i) => {
+      const { width = 0 } = (await part.boundingBox()) ?? {};
+      const days = Math.round((width / whole) * DAYS);
+      return { title: await part.getAttribute("title"), days, color: colors[i] };
+    });
+    return { label: await strip.getAttribute("aria-label"), parts: await Promise.all(drawn) };
+  }
+
+  it.each([
+    [1440, "light"],
+    [390, "dark"],
+  ] as const)(
+    "draws each day as the worst that the endpoint was, %i wide and %s",
+    async (width, colorScheme) => {
+      const path = "/v1/shop/fresh";
+      const base = await withHistory([
+        ...[89, 88, 87, 4].map((ago) => [path, ago, "fresh"] as const),
+        ...[3, 2].map((ago) => [path, ago, "fresh late"] as const),
+        [path, 1, "fresh late failed"],
+        ["/v1/staff/secret", 1, "late"],
+      ]);
+      const { page, problems } = await visit(browser.context, base, "/status", { width, colorScheme });
+      await page.locator("#status .history").first().waitFor();
+      const { label, parts } = await stripOf(page, path);
+      // The server may have noted today by now.
+      const past = parts.slice(0, 5);
+      expect(past.map(({ title, days }) => [title, days])).toEqual([
+        [`fresh: ${dayAgo(89)} to ${dayAgo(87)}`, 3],
+        [`not known: ${dayAgo(86)} to ${dayAgo(5)}`, 82],
+        [`fresh: ${dayAgo(4)}`, 1],
+        [`late: ${dayAgo(3)} to ${dayAgo(2)}`, 2],
+        [`failed: ${dayAgo(1)}`, 1],
+      ]);
+      expect(parts).toHaveLength(6);
+      expect(new Set(past.map(({ color }) => color)).size).toBe(4);
+      expect(label).toMatch(/^Last 90 days: fresh on [78] days, late on 3, failed on 1$/);
+      expect(await page.locator("#status").innerText()).toContain("Each strip is the last 90 days");
+      // Of an endpoint without promise and tests nothing is known, and of one with another key nothing is shown.
+      for (const other of ["/v1/shop/plain", "/v1/staff/secret"])
+        expect(await page.locator("#status tr", { hasText: other }).locator(".history").count()).toBe(0);
+      await expectAccessible(page);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+      expect(problems).toEqual([]);
+    },
+  );
+
+  it("is not drawn without a database, and the page says so", async () => {
+    const { page } = await visit(browser.context, url, "/status");
+    await page.locator("#status tbody tr").first().waitFor();
+    expect(await page.locator(".history").count()).toBe(0);
+    expect(await page.locator("#status").innerText()).toContain("There is no history");
   });
 });
 
