@@ -3,7 +3,7 @@ import { extname } from "node:path";
 import {
   type ApiAbout,
   faintContrast,
-  isListed,
+  allowsPath,
   type Outcome,
   type Plans,
   type SignUp,
@@ -96,7 +96,7 @@ export function headlineProblems(
 export function planProblems(plans: Plans, { entries }: Pick<Catalogue, "entries">): readonly string[] {
   return Object.entries(plans).flatMap(([plan, { allowed = [] }]) =>
     allowed
-      .filter((name) => name !== "system" && !entries.some(({ path }) => isListed([name], path)))
+      .filter((name) => name !== "system" && !entries.some(({ path }) => allowsPath([name], path)))
       .map((name) => `\`plans.${plan}.allowed\`: no endpoint has the category or path ${name}.`),
   );
 }

@@ -1,12 +1,14 @@
 /** What the generator shares with the runtime: the endpoint, the tiers, the errors. Light on purpose: it pulls in no library. */
-export { allows, TIERS, TIER_NAMES, isListed, isTier, type Tier } from "./core/model/tier.js";
+export { allowsPath } from "./core/model/caller.js";
+export { allows, TIERS, TIER_NAMES, isTier, type Tier } from "./core/model/tier.js";
 export * from "./core/model/aggregate.js";
 export * from "./core/model/group-options.js";
 export { projectSqlProblem, tokensOf } from "./core/model/project-sql.js";
 export * from "./core/model/endpoint.js";
 export * from "./core/model/column-operators.js";
 export * from "./core/model/filter-text.js";
-export { columnNamed, type MissingColumn, missingColumns, relationsOf } from "./core/model/column-names.js";
+export { columnNamed } from "./core/model/column-names.js";
+export { type MissingColumn, missingColumns, relationsOf } from "./core/model/missing-columns.js";
 export * from "./core/model/column-types.js";
 export * from "./core/model/database-types.js";
 export * from "./core/model/limits.js";

@@ -5,7 +5,7 @@ import type { ArtifactLocations } from "../artifacts/artifacts.js";
 import { catalogueOf } from "../catalogue/build.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
-import { unpublishedNotes, untypedNote, whyGone } from "../catalogue/published.js";
+import { unpublishedNotes, untypedNote, whyGone } from "../catalogue/unpublished.js";
 import type { Settings } from "../config.js";
 import { type Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";

@@ -1,5 +1,5 @@
 import { type KeyStore, openKeyStore } from "@routewright/runtime/keys";
-import { isListed, messageOf, type Plans, TIERS, type Tier } from "@routewright/runtime/model";
+import { allowsPath, messageOf, type Plans, TIERS, type Tier } from "@routewright/runtime/model";
 import { Option } from "commander";
 import { existsSync } from "node:fs";
 import type { Catalogue } from "../catalogue/catalogue.js";
@@ -186,7 +186,7 @@ async function unknownNames(names: readonly string[]): Promise<readonly string[]
   const paths = [REFRESH_PATH, ...catalogue.entries.map(({ path }) => path)];
   const known = [...new Set([...paths, ...catalogue.entries.map(({ category }) => category)])];
   return names
-    .filter((name) => !paths.some((path) => isListed([name], path)))
+    .filter((name) => !paths.some((path) => allowsPath([name], path)))
     .map((name) => {
       const near = closest(name, known);
       const hint = near === null ? "" : ` Did you mean ${formatValue(near)}?`;

@@ -1,6 +1,6 @@
 import {
   allows,
-  isListed,
+  allowsPath,
   type OrganizationPlan,
   type Plans,
   QUOTA_UNITS,
@@ -131,5 +131,5 @@ function pathDifferences(
 
 /** Whether a list names a category or a path, or the category of the path. */
 function isWithin(entry: string, list: readonly string[]): boolean {
-  return entry.startsWith("/") ? isListed(list, entry) : list.includes(entry);
+  return entry.startsWith("/") ? allowsPath(list, entry) : list.includes(entry);
 }

@@ -4,7 +4,7 @@ import type { ResultColumns } from "../core/warehouse/warehouse.js";
 import type { Endpoint, Relation } from "../core/model/endpoint.js";
 import type { ApiAbout } from "../core/model/about.js";
 import { type Changelog, NO_CHANGELOG } from "../core/model/changelog.js";
-import { relationsOf } from "../core/model/column-names.js";
+import { relationsOf } from "../core/model/missing-columns.js";
 import { CopyWatcher } from "./release/copy-watcher.js";
 import {
   missingColumnsByPath,

@@ -2,7 +2,7 @@ import type { LookupAddress } from "node:dns";
 import { Resolver } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
-import { answerLookup, failure } from "../core/http/system-names.js";
+import { answerLookup, failure } from "../core/http/name-lookup.js";
 import { Turns } from "../core/http/turns.js";
 
 /** For a look-up whole, with its wait for others of the tenant. */

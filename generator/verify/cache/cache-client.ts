@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { sleep } from "@routewright/runtime/model";
-import type { Attempt, Lines } from "./attempts.js";
+import type { Attempt, Lines } from "./poisoning-attempts.js";
 
 export interface CacheReply {
   readonly status: number;

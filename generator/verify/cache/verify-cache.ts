@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import { joined, plain, sentence, type Sentence } from "../../manifest/strings.js";
 import { type MismatchRule, type Mismatch, mismatchAt } from "../checks.js";
-import { type Attempt, ATTEMPTS, keyAttempts, type Lines, MARK, textOf } from "./attempts.js";
+import { type Attempt, ATTEMPTS, keyAttempts, type Lines, MARK, textOf } from "./poisoning-attempts.js";
 import { ask, type CacheReply } from "./cache-client.js";
 
 /** The cache in front of a server, and what is known of it. */

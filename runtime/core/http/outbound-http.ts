@@ -1,7 +1,7 @@
 import http from "node:http";
 import https from "node:https";
 import type { LookupFunction } from "node:net";
-import { systemLookup } from "./system-names.js";
+import { systemLookup } from "./name-lookup.js";
 import { Timer } from "../model/timer.js";
 
 /** A longer response body fails the request. */

@@ -1,6 +1,12 @@
-import type { ApiKey, Caller, RateWindow, RequestContext } from "../model/caller.js";
+import {
+  allowsPath,
+  type ApiKey,
+  type Caller,
+  type RateWindow,
+  type RequestContext,
+} from "../model/caller.js";
 import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
-import { allows, isListed, type PerTier, RATE_WINDOW_SECONDS, type Tier } from "../model/tier.js";
+import { allows, type PerTier, RATE_WINDOW_SECONDS, type Tier } from "../model/tier.js";
 import {
   type ClientAddress,
   corsHeaders,
@@ -175,7 +181,7 @@ export function callerHeaders({ id, window, cors, caller }: RequestContext): str
 /** Why a caller may not call the endpoint of tier `required` at `path`; null when it may. */
 export function requireAccess(path: string, required: Tier, caller: Caller): HttpError | null {
   const { key, tier: held, allowed } = caller;
-  if (allows(held, required)) return isListed(allowed, path) ? null : httpError("notListed", { path });
+  if (allows(held, required)) return allowsPath(allowed, path) ? null : httpError("notListed", { path });
   if (key === null) return httpError("missingKey");
   return httpError("tierTooLow", { tier: required, user: key.user, held });
 }

@@ -1,4 +1,5 @@
-import { columnNamed, missingAmong } from "../model/column-names.js";
+import { columnNamed } from "../model/column-names.js";
+import { missingAmong } from "../model/missing-columns.js";
 import type { Column, Relation } from "../model/endpoint.js";
 import type { Projection } from "../model/projection.js";
 import { columnConditions, mapConditions, type ResolvedQuery } from "../model/query.js";

@@ -1,7 +1,7 @@
 import type { AskedGrouping } from "../model/aggregate.js";
 import type { ValueKind } from "../model/column-types.js";
 import type { RequestContext } from "../model/caller.js";
-import { type MissingColumn, missingText } from "../model/column-names.js";
+import { type MissingColumn, missingText } from "../model/missing-columns.js";
 import type { FilterParameter, Relation } from "../model/endpoint.js";
 import type { HttpError } from "../model/errors.js";
 import type { LastLoadSql } from "../model/freshness.js";

@@ -7,7 +7,7 @@ import { canRefundMove, type IntentRefund, isOpenRefund, matchRefunds, openRefun
 import { isPaymentGone, saysPayment } from "./reported-lines.js";
 import { recordChange } from "./intent-event.js";
 
-/** What moves refunds. What has succeeded is posted, and nothing else (reported.ts). */
+/** What moves refunds. What has succeeded is posted, and nothing else (reported-lines.ts). */
 
 /** Records what a provider's report says of refunds. Those that are open end with a payment that is gone. */
 export function applyRefunds(tx: ProjectTransaction, intent: Intent, reported: CheckedExecution): Intent {

@@ -9,7 +9,7 @@ import {
   type ShareAnswer,
   type ShareFigures,
   type Urgency,
-} from "./organization-share.js";
+} from "./quota-share.js";
 
 /** How often what was counted is reported, where no share needs it sooner: what a killed process loses without a quota. */
 const REPORT_MS = 1000;

@@ -1,5 +1,5 @@
 import type { Exchange } from "../../core/handler/exchange.js";
-import { SERVER_LIMITS } from "../../core/http/open-connections.js";
+import { SERVER_LIMITS } from "../../core/http/server-limits.js";
 import type { Reply } from "../../core/http/send.js";
 import type { HttpError } from "../../core/model/errors.js";
 import type { Keyring } from "../../core/request/keyring.js";

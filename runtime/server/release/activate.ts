@@ -1,4 +1,4 @@
-import { relationsOf } from "../../core/model/column-names.js";
+import { relationsOf } from "../../core/model/missing-columns.js";
 import type { Relation } from "../../core/model/endpoint.js";
 import { allows } from "../../core/model/tier.js";
 import { RelationMissing } from "../../core/warehouse/warehouse.js";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { relationsOf } from "../../core/model/column-names.js";
+import { relationsOf } from "../../core/model/missing-columns.js";
 import type { BuildRecords, RelationLoad } from "../../core/warehouse/data-versions.js";
 import type { Warehouse } from "../../core/warehouse/warehouse.js";
 import type { ActiveRelease, LoadedRelease } from "../../core/handler/loaded-release.js";

@@ -1,6 +1,6 @@
 /** What the relations of a release lack in the database, for `/health`, the metrics and the log. */
 import type { Logger } from "../../core/http/logger.js";
-import { missingColumnsOf, missingText, relationsOf } from "../../core/model/column-names.js";
+import { missingColumnsOf, missingText, relationsOf } from "../../core/model/missing-columns.js";
 import type { Endpoint, Relation } from "../../core/model/endpoint.js";
 import type { ResultColumns, Warehouse } from "../../core/warehouse/warehouse.js";
 import type { LoadedRelease } from "../../core/handler/loaded-release.js";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { ApiAbout } from "../../core/model/about.js";
 import { groupedBy } from "../../core/model/grouped.js";
-import { relationsOf } from "../../core/model/column-names.js";
+import { relationsOf } from "../../core/model/missing-columns.js";
 import { servedPaths } from "../../core/model/endpoint.js";
 import {
   type CompiledModule,

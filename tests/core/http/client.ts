@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
 import type { RequestListener } from "node:http";
 import { atEnd } from "../../support/at-end.js";
-import type { ServerLimits } from "../../../runtime/core/http/open-connections.js";
+import type { ServerLimits } from "../../../runtime/core/http/server-limits.js";
 import { listen } from "../../../runtime/core/http/listen.js";
 
 /** Sends the bodies of tests. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createConnection, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { SERVER_LIMITS } from "../../../runtime/core/http/open-connections.js";
+import { SERVER_LIMITS } from "../../../runtime/core/http/server-limits.js";
 import { sendRequest } from "../../support/http-client.js";
 import { get } from "./client.js";
 import { ownService } from "./own-service.js";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { sendRequest } from "../../../runtime/core/http/outbound-http.js";
 import { PublicNames } from "../../../runtime/webhooks/public-names.js";
-import { systemLookup } from "../../../runtime/core/http/system-names.js";
+import { systemLookup } from "../../../runtime/core/http/name-lookup.js";
 import { atEnd } from "../../support/at-end.js";
 import { newId, projectId } from "../../../runtime/ramp/database/id.js";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
