@@ -1,6 +1,5 @@
 /** What the generator shares with the runtime: the endpoint, the tiers, the errors. Light on purpose: it pulls in no library. */
-export { allowsPath } from "./core/model/caller.js";
-export { allows, TIERS, TIER_NAMES, isTier, type Tier } from "./core/model/tier.js";
+export { allows, allowsPath, TIERS, TIER_NAMES, isTier, type Tier } from "./core/model/tier.js";
 export * from "./core/model/aggregate.js";
 export * from "./core/model/group-options.js";
 export { projectSqlProblem, tokensOf } from "./core/model/project-sql.js";

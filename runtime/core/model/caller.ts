@@ -1,6 +1,6 @@
 import type { HttpError } from "./errors.js";
 import type { CountedRequest, OrganizationUse } from "./organization-use.js";
-import { allows, type Tier } from "./tier.js";
+import { allows, allowsPath, type Tier } from "./tier.js";
 
 /** An API key as its owner got it, or the JWT of a user. */
 export interface ApiKey {
@@ -37,11 +37,6 @@ export interface Caller {
 
 /** What decides what a caller may call. */
 export type Access = Pick<Caller, "tier" | "allowed">;
-
-/** Whether a list, where there is one, names the path or its category. */
-export function allowsPath(allowed: readonly string[] | null, path: string): boolean {
-  return allowed === null || allowed.includes(path) || allowed.includes(path.split("/")[2] ?? "");
-}
 
 /** Whether a caller may call the endpoint of tier `required` at `path`. */
 export function mayCall({ tier, allowed }: Access, path: string, required: Tier): boolean {

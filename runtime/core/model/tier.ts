@@ -23,6 +23,11 @@ export function allows(held: Tier, required: Tier): boolean {
   return RANK[held] >= RANK[required];
 }
 
+/** Whether a list, where there is one, names the path or its category. */
+export function allowsPath(allowed: readonly string[] | null, path: string): boolean {
+  return allowed === null || allowed.includes(path) || allowed.includes(path.split("/")[2] ?? "");
+}
+
 /** A value for each tier. */
 export type PerTier<T> = Record<Tier, T>;
 

@@ -1,12 +1,6 @@
-import {
-  allowsPath,
-  type ApiKey,
-  type Caller,
-  type RateWindow,
-  type RequestContext,
-} from "../model/caller.js";
+import type { ApiKey, Caller, RateWindow, RequestContext } from "../model/caller.js";
 import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
-import { allows, type PerTier, RATE_WINDOW_SECONDS, type Tier } from "../model/tier.js";
+import { allows, allowsPath, type PerTier, RATE_WINDOW_SECONDS, type Tier } from "../model/tier.js";
 import {
   type ClientAddress,
   corsHeaders,

@@ -1,13 +1,11 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import { columnNamed } from "../model/column-names.js";
 import type { Endpoint } from "../model/endpoint.js";
+import { MAX_CURSOR_LENGTH } from "../model/limits.js";
 import type { KeyValues, Keyset, Position, Selection } from "../model/query.js";
 import type { ResultColumns } from "../warehouse/warehouse.js";
 
 const MAC_BYTES = 16;
-
-/** Longer ones do not fit into the headers of a request, which Node.js limits to 16 KiB. */
-const MAX_CURSOR_LENGTH = 8 * 1024;
 
 /** The sort key of a row fits into no cursor. */
 export class SortKeyTooLong extends Error {
