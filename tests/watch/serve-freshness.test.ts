@@ -157,7 +157,7 @@ it("keeps dbt's own bounds of a model, and is late where a source is, which is n
   const one = json.nodes["model.test.one"];
   json.nodes["model.test.one"] = {
     ...one,
-    config: { ...(one as { config?: object }).config, freshness: AFTER, loaded_at_field: "n" },
+    config: { ...(one as { config?: object }).config, freshness: AFTER },
   };
   // dbt 1.12: how seldom to build, which is no promise.
   const three = json.nodes["model.test.three"];

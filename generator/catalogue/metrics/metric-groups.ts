@@ -134,7 +134,7 @@ export class MetricGroups {
   }
 
   #hasTimeOf(leaf: Leaf, { name, grain, derived }: ReachableDimension): boolean {
-    if (derived?.time === leaf.time) return this.#hasTime(leaf, "day");
+    if (derived?.time === leaf.time) return this.#hasTime(leaf, this.#grainOf(leaf) ?? "day");
     return name !== leaf.time || grain === undefined || this.#hasTime(leaf, grain);
   }
 
@@ -146,7 +146,10 @@ export class MetricGroups {
     const [first, ...others] = leaves.map((leaf) => {
       const all = [...this.#index.reachable(this.#modelOf(leaf)).values()];
       const made = all.filter(
-        (each) => each.derived?.time === leaf.time && isWanted({ ...each, isPrivate: false }),
+        (each) =>
+          each.derived?.time === leaf.time &&
+          this.#hasTimeOf(leaf, each) &&
+          isWanted({ ...each, isPrivate: false }),
       );
       return made.map(({ name }) => METRIC_TIME + name.slice(leaf.time?.length ?? 0));
     });
@@ -160,9 +163,13 @@ export class MetricGroups {
     return cumulative === undefined || this.#index.hasSpine(grain);
   }
 
+  #grainOf(leaf: Leaf): Grain | undefined {
+    return this.#index.reachable(this.#modelOf(leaf)).get(leaf.time ?? "")?.grain;
+  }
+
   #metricTime({ grain: own }: SemanticMetric, leaves: readonly Leaf[]): AggregateGroup | null {
     const grains = leaves.map((leaf) => {
-      const grain = this.#index.reachable(this.#modelOf(leaf)).get(leaf.time ?? "")?.grain;
+      const grain = this.#grainOf(leaf);
       return grain !== undefined && this.#hasTime(leaf, grain) ? grain : undefined;
     });
     const finest = grains.includes(undefined)
