@@ -58,6 +58,7 @@ interface DocumentOperation {
   readonly security?: readonly Readonly<Record<string, unknown>>[];
   readonly "x-tier"?: unknown;
   readonly "x-dbt-model"?: unknown;
+  readonly parameters?: readonly { readonly name?: string; readonly example?: unknown }[];
 }
 
 /** The document with `bearerAuth` beside `ApiKeyAuth`: a JWT opens what a key opens. */
@@ -84,8 +85,9 @@ export function openApiFor(document: OpenApi, access: Access): OpenApi {
       return kept.length === 0 ? [] : [[path, Object.fromEntries(kept)]];
     }),
   );
+  const shown = withoutOtherExamples(paths);
   const used = new Set(
-    Object.values(paths).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags)),
+    Object.values(shown).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags)),
   );
   const groups = document["x-tagGroups"].map(({ name, tags }) => ({
     name,
@@ -95,9 +97,23 @@ export function openApiFor(document: OpenApi, access: Access): OpenApi {
     ...document,
     tags: document.tags.filter(({ name }) => used.has(name)),
     "x-tagGroups": groups.filter(({ tags }) => tags.length > 0),
-    paths,
-    components: usedComponents(paths, document.components),
+    paths: shown,
+    components: usedComponents(shown, document.components),
   };
+}
+
+/** System endpoints without the examples of an endpoint that is not among the paths. */
+function withoutOtherExamples(paths: OpenApi["paths"]): OpenApi["paths"] {
+  const operation = (each: DocumentOperation): DocumentOperation => {
+    const path = each.parameters?.find(({ name }) => name === "path")?.example;
+    if (typeof path !== "string" || paths[path] !== undefined) return each;
+    return { ...each, parameters: each.parameters?.map((of) => ({ ...of, example: undefined })) ?? [] };
+  };
+  const items = Object.entries(paths).map(([path, item]) => [
+    path,
+    Object.fromEntries(Object.entries(item).map(([method, each]) => [method, operation(each)])),
+  ]);
+  return Object.fromEntries(items) as OpenApi["paths"];
 }
 
 /** The generator's sentences on a successor: where it is, and what changes there. */

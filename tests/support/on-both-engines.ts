@@ -76,7 +76,11 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
     ["costly-requests", "hostile-filters", "rate-limits", "running-server", "unknown-keys"].map(request),
   ),
   [handler("deprecation")]: BEFORE_A_QUERY,
-  [handler("documented-defaults")]: "serves the starter, whose models are PostgreSQL's",
+  ...reason(
+    "serve the starter, whose models are PostgreSQL's",
+    ["document-examples", "documented-defaults"].map(handler),
+  ),
+  [handler("hidden-successors")]: BEFORE_A_QUERY,
   ...reason(FAULT, ["errors-behind", "failures", "replica"].map(handler)),
   [handler("former-paths")]: "a former path has the handler of the new one: no query differs",
   [handler("problem-details")]: BEFORE_A_QUERY,
