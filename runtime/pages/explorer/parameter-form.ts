@@ -170,10 +170,16 @@ function expressionPart(request: ApiRequest): HTMLElement {
       suggest: (column, field) => suggestions(request, column, field),
     });
     form.read(input.value);
-    input.addEventListener("change", () => form.read(input.value));
+    input.addEventListener("change", () => afterPress(() => form.read(input.value)));
     groups.replaceChildren(form.element);
   });
   return el("div.expression", groups, labelled("page", input, about));
+}
+
+/** A button that is being pressed stays where it is until it is released: what is drawn in between would move it away. */
+function afterPress(draw: () => void): void {
+  if (document.querySelector("button:active") === null) draw();
+  else document.addEventListener("pointerup", () => setTimeout(draw), { once: true });
 }
 
 /** The columns that `filter` compares: of groups, where the endpoint has no rows. */
