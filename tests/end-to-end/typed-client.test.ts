@@ -149,7 +149,7 @@ for i, name in enumerate(json.loads(sys.argv[1])):
 print(json.dumps(failed))
 `;
 
-/** An upstream fault: where it is mended, the rule can go. */
+/** A fault of openapi-python-client: this test fails once it is mended there, and the rule can go. */
 it.skipIf(!needs("openapi-python-client"))(
   "a client made by openapi-python-client cannot read the columns that a rule of lint names, and reads others",
   async () => {

@@ -25,7 +25,7 @@ export const FILTER_LIMITS = { bytes: 8192, values: 1000, depth: 16 } as const;
 /** Largest `offset`: the largest exact integer of JSON. */
 export const MAX_OFFSET = Number.MAX_SAFE_INTEGER;
 
-/** Characters of a `cursor`. */
+/** Characters of a `cursor`. Longer ones do not fit into the headers of a request, which Node.js limits to 16 KiB. */
 export const MAX_CURSOR_LENGTH = 8192;
 
 /** Columns whose values one request asks: each is a statement (runtime/docs/system-endpoints.md, Values). */

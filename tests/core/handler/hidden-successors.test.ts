@@ -86,7 +86,7 @@ describe("a successor that the caller may not call", () => {
     expect(await said(shown, path)).toContain("vip");
   });
 
-  it("is told from none by nothing: the refusal is that of an endpoint without a successor", async () => {
+  it("gets the same refusal as an endpoint without a successor", async () => {
     const response = await get(hidden, "/v1/shop/ended");
     expect([response.status, await response.json()]).toEqual([
       410,

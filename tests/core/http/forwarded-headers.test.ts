@@ -128,7 +128,7 @@ describe.each(Object.entries(PROXIES))("behind the proxy of %s", (_, { programs,
   });
 
   it.skipIf(!needs(...programs))(
-    "the server of the OpenAPI document is PUBLIC_URL, else relative, whoever asks first",
+    "the server address in the OpenAPI document is PUBLIC_URL, else relative, also after a request with false headers",
     async () => {
       const behind = { TRUST_PROXY: "1", RATE_LIMITS: "tier0=1000" };
       const named = await start((await serve(undefined, { ...behind, PUBLIC_URL })).url);

@@ -19,7 +19,7 @@ interface Now {
   readonly failed?: readonly string[];
 }
 
-/** A server that looks at the endpoints when it is told to. */
+/** A server that looks at the endpoints when the test calls it. */
 function server(databaseUrl: string) {
   let state: Now = {};
   const warnings: object[] = [];
