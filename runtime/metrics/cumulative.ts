@@ -52,7 +52,8 @@ function wantedPeriods(build: GroupsBuild, leaf: Leaf): Totals["periods"] {
   if (isOfPeriods || periodAggregation !== "last" || leaf.onSpine === true) return "each";
   if (window !== undefined) return "last covered";
   const isCovered =
-    toGrain === undefined || timeGroups(build, leaf).some(({ grain }) => isWithin(grain, toGrain));
+    toGrain === undefined ||
+    timeGroups(build, leaf).some(({ grain, derived }) => derived === undefined && isWithin(grain, toGrain));
   return isCovered ? "last" : "each";
 }
 

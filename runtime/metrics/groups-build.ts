@@ -63,7 +63,7 @@ export function timeGrainOf(build: GroupsBuild, { time }: { readonly time?: stri
   return (time === undefined ? undefined : dimensionOf(build, time, time).grain) ?? "day";
 }
 
-/** `derived`: what is shown of the period of this grain. */
+/** `derived`: what is shown of a period of this grain, the longest of which it can be. */
 export interface TimeGroup extends AskedGroup {
   readonly grain: Grain;
   readonly derived?: DerivedTime | undefined;
@@ -76,12 +76,18 @@ export function timeGroups(build: GroupsBuild, leaf: Leaf): readonly TimeGroup[]
     .flatMap((group): TimeGroup[] => {
       if (!isTimeOf(leaf, group.name)) return [];
       const { derived } = dimensionOf(build, group.name, leaf.time);
-      return [{ ...group, grain: group.grain ?? base, derived }];
+      const grain = derived === undefined ? group.grain : derivedGrain(build, derived, base);
+      return [{ ...group, grain: grain ?? base, derived }];
     })
     .toSorted(
       (a, b) =>
         Number(a.derived !== undefined) - Number(b.derived !== undefined) || compareGrains(a.grain, b.grain),
     );
+}
+
+function derivedGrain({ grouping }: GroupsBuild, derived: DerivedTime, base: Grain): Grain | undefined {
+  if ("part" in derived) return compareGrains(base, "day") < 0 ? "day" : base;
+  return grouping.aggregate.spines.find(({ relation }) => relation === derived.spine)?.grain;
 }
 
 /** The finest group that is a period of time; null where all are made of one. */

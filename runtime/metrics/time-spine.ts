@@ -30,13 +30,20 @@ interface Periods {
   readonly isStart?: boolean;
 }
 
-/** Periods of a grain with the groups that are the time of a leaf. Without a grain these are all that periods have. */
+/**
+ * Periods of a grain with the groups that are the time of a leaf. Without a grain these are all that periods have: of the
+ * coarsest time spine that has them, as in MetricFlow.
+ */
 export function periodsOf(build: GroupsBuild, periods: Periods): PlanStep {
   const { leaf, grain, filters, isStart = false } = periods;
   const { dialect } = build;
   const groups = timeGroups(build, leaf);
   const base = grain ?? timeGrainOf(build, leaf);
-  const needed = [base, ...groups.map((group) => group.grain), ...filterGrains(build, leaf, filters)];
+  const needed = [
+    ...(grain === null ? [] : [grain]),
+    ...groups.map((group) => group.grain),
+    ...filterGrains(build, leaf, filters),
+  ];
   const days = new SpineDays(build, leaf, needed.toSorted(compareGrains)[0] ?? "day");
   const selected = filtered(build, days.rows(filters), filters, {
     columns: days.columns(filters),

@@ -31,6 +31,12 @@ const DAYS = byEngine({
     concat('Q', toString(toYear(toDate32('2025-11-01') + number)), '-', toString(toQuarter(toDate32('2025-11-01') + number))) AS fiscal FROM numbers(201)`,
 });
 
+/** From the first of January to the tenth: fewer than the days. */
+const HOURS = byEngine({
+  postgres: `CREATE TABLE @.hours AS SELECT '2026-01-01'::timestamp + n * interval '1 hour' AS hour FROM generate_series(0, 239) AS n`,
+  clickhouse: `CREATE TABLE @.hours ENGINE = MergeTree ORDER BY tuple() AS SELECT toNullable(toDateTime64('2026-01-01', 6, 'UTC') + toIntervalHour(number)) AS hour FROM numbers(240)`,
+});
+
 /** Orders, visits and purchases of customers, whose plans hold for a time, in countries; two organizations. */
 export function questionTables(): Promise<string> {
   const create = (types: Readonly<Record<string, string>>, end: string): readonly string[] =>
@@ -38,7 +44,7 @@ export function questionTables(): Promise<string> {
       ([name, columns]) => `CREATE TABLE @.${name} (${typed(columns, types)})${end}`,
     );
   return ownTables({
-    postgres: [...create({ I: "int", T: "text", D: "date" }, ""), ...INSERTS, DAYS].join(";\n"),
+    postgres: [...create({ I: "int", T: "text", D: "date" }, ""), ...INSERTS, DAYS, HOURS].join(";\n"),
     clickhouse: [
       ...create(
         { I: "Nullable(Int32)", T: "Nullable(String)", D: "Nullable(Date32)" },
@@ -46,6 +52,7 @@ export function questionTables(): Promise<string> {
       ),
       ...INSERTS,
       DAYS,
+      HOURS,
     ],
   });
 }

@@ -25,6 +25,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   ...["served-values", "streaming", "tables"].map(response),
   "tests/metrics/conversions.test.ts",
   "tests/metrics/custom-grains.test.ts",
+  "tests/metrics/date-parts.test.ts",
   "tests/metrics/far-joins.test.ts",
   "tests/metrics/filter.test.ts",
   "tests/metrics/large-numbers.test.ts",

@@ -109,7 +109,9 @@ export class MetricGroups {
     isWanted: (each: ReachableDimension) => boolean,
   ): readonly AggregateGroup[] {
     const leaves = leavesOf(tree);
-    const [first, ...others] = leaves.map((leaf) => this.#ofLeaf(leaf, tree, isWanted));
+    const isServed = (each: ReachableDimension): boolean =>
+      isWanted(each) && !(isPart(each) && hasNoParts(tree));
+    const [first, ...others] = leaves.map((leaf) => this.#ofLeaf(leaf, tree, isServed));
     const shared = [...(first ?? [])].flatMap(([name, grain]): AggregateGroup[] => {
       const grains = others.map((each) => each.get(name));
       if (grains.includes(undefined)) return [];
@@ -117,7 +119,7 @@ export class MetricGroups {
       return [finest === undefined ? { name } : timeGroup(name, finest)];
     });
     const time = this.#metricTime(metric, leaves);
-    return time === null ? shared : [time, ...this.#ofMetricTime(leaves, isWanted), ...shared];
+    return time === null ? shared : [time, ...this.#ofMetricTime(leaves, isServed), ...shared];
   }
 
   /** Name and finest grain of the dimensions of a leaf; null for one that is no time. */
@@ -179,6 +181,14 @@ export class MetricGroups {
     const usual = compareGrains(finest, "day") < 0 ? "day" : finest;
     return { ...timeGroup(METRIC_TIME, finest), grain: isGrain(own) ? own : usual };
   }
+}
+
+const isPart = ({ derived }: ReachableDimension): boolean => derived !== undefined && "part" in derived;
+
+/** Accumulated values have no parts of dates, nor have those from the start of a period: as in MetricFlow. */
+function hasNoParts(tree: MetricTree): boolean {
+  if (tree.kind === "leaf") return tree.cumulative !== undefined;
+  return tree.inputs.some(({ offsetToGrain, metric }) => offsetToGrain !== undefined || hasNoParts(metric));
 }
 
 function timeGroup(name: string, finest: Grain): AggregateGroup {

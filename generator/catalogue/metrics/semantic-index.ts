@@ -204,7 +204,7 @@ export class SemanticIndex {
   /** Parts of the date of a time, and its periods in the time spines. */
   #derivedOf({ grain, ...time }: ReachableDimension): readonly ReachableDimension[] {
     if (grain === undefined) return [];
-    const parts = DATE_PARTS.map((part) => ({
+    const parts = DATE_PARTS.filter((part) => compareGrains(grain, partGrain(part)) <= 0).map((part) => ({
       ...time,
       name: `${time.name}__extract_${part}`,
       derived: { time: time.name, part },
@@ -344,6 +344,9 @@ function partitions(model: SemanticModel, to: SemanticModel): readonly (readonly
   const other = to.dimensions.find(({ isPartition }) => isPartition);
   return own === undefined || other === undefined ? [] : [[own.expr, other.expr]];
 }
+
+/** The coarsest grain whose periods have a part of a date. */
+const partGrain = (part: DatePart): Grain => (isGrain(part) ? part : "day");
 
 /** A nanosecond is truncated to what both engines have. */
 function grainOf(text: string): Grain {

@@ -98,9 +98,13 @@ def groups_of(metrics):
 
 
 def written(group):
-    """A part of a date has no name of the dunder form in requests."""
+    """A part of a date has no name of the dunder form in requests; the name of its time has one entity, a list those before it."""
     name, is_part, part = group.rpartition("__extract_")
-    return f"TimeDimension('{name}', date_part_name='{part}')" if is_part else group
+    if not is_part:
+        return group
+    *path, entity, element = ["", *name.split("__")]
+    own = f"{entity}__{element}" if entity else element
+    return f"TimeDimension('{own}', date_part_name='{part}', entity_path={[each for each in path if each]})"
 
 
 def answer(asked):

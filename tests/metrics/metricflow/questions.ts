@@ -15,8 +15,14 @@ interface Filter {
   readonly where: string;
 }
 
+interface Metric {
+  readonly name: string;
+  readonly type: string;
+  readonly type_params: object;
+}
+
 interface Manifest {
-  readonly metrics: Readonly<Record<string, { readonly name: string; readonly type: string }>>;
+  readonly metrics: Readonly<Record<string, Metric>>;
   readonly semantic_models: Readonly<
     Record<string, { readonly entities: readonly { readonly name: string }[] }>
   >;
@@ -32,6 +38,8 @@ export class Questions {
   readonly #values = new Map<string, readonly string[]>();
   /** MetricFlow multiplies the rows of an all-time metric that is bounded without its time. */
   readonly #allTime: ReadonlySet<string>;
+  /** Metrics with rows of the time spine, to which MetricFlow joins results by one of their times alone. */
+  readonly #onSpine: ReadonlySet<string>;
 
   constructor(url: string, manifest: unknown, random: () => number) {
     const { metrics, semantic_models: models } = manifest as Manifest;
@@ -41,6 +49,7 @@ export class Questions {
     this.#allTime = new Set(
       Object.values(metrics).flatMap(({ name, type }) => (type === "cumulative" ? [name] : [])),
     );
+    this.#onSpine = onSpine(Object.values(metrics));
     this.#entities = new Set(
       Object.values(models).flatMap(({ entities }) => entities.map(({ name }) => name)),
     );
@@ -51,9 +60,14 @@ export class Questions {
     const groups = await this.#groupsOf(metrics);
     const some = this.#some(groups, this.#below(4));
     // A week belongs to two months: MetricFlow takes the larger part of an offset week, where this API takes the whole.
-    const asked = some.some((name) => /__(month|quarter|year)$/.test(name))
-      ? some.filter((name) => !name.endsWith("__week"))
-      : some;
+    const isPart = /__extract_/;
+    const times = some.filter((name) => isPart.test(name) || withoutGrain(name) !== name);
+    const hasPartsToo = times.length === 1 || !metrics.some((name) => this.#onSpine.has(name));
+    const asked = some.filter((name) =>
+      isPart.test(name)
+        ? hasPartsToo
+        : !name.endsWith("__week") || !some.some((each) => /__(month|quarter|year)$/.test(each)),
+    );
     const hasTime = asked.some((name) => name.startsWith("metric_time"));
     const isBounded = hasTime || !metrics.some((name) => this.#allTime.has(name));
     const filters = [
@@ -129,8 +143,7 @@ export class Questions {
       if (grain !== undefined && !ofTimes) continue;
       const values = await this.#valuesOf(metric, grain === undefined ? name : `${name}__${grain}`);
       if (values.length === 0) continue;
-      const column =
-        grain === undefined ? this.#reference(name) : `{{ TimeDimension('${name}', '${grain}') }}`;
+      const column = grain === undefined ? this.#reference(name) : reference("TimeDimension", name, grain);
       found.push(this.#filter(name, column, values, grain !== undefined));
     }
     return found;
@@ -158,12 +171,39 @@ export class Questions {
   }
 
   #reference(name: string): string {
-    const [, path, last] = /^(.*)__(.*)$/.exec(name) ?? [];
-    if (path === undefined || last === undefined) return `{{ Entity('${name}') }}`;
-    return this.#entities.has(last)
-      ? `{{ Entity('${last}', entity_path=['${path}']) }}`
-      : `{{ Dimension('${name}') }}`;
+    const elements = name.split("__");
+    const last = elements.at(-1) ?? "";
+    if (!this.#entities.has(last)) return reference("Dimension", name);
+    const path = elements.slice(0, -1).map((each) => `'${each}'`);
+    return `{{ Entity('${last}'${path.length > 0 ? `, entity_path=[${path.join(", ")}]` : ""}) }}`;
   }
+}
+
+/** MetricFlow reads one entity in the name of a dimension, those before it in a list. */
+function reference(kind: "Dimension" | "TimeDimension", name: string, grain?: string): string {
+  const elements = name.split("__");
+  const path = elements.slice(0, -2).map((each) => `'${each}'`);
+  const parameters = [
+    `'${elements.slice(-2).join("__")}'`,
+    ...(grain === undefined ? [] : [`'${grain}'`]),
+    ...(path.length > 0 ? [`entity_path=[${path.join(", ")}]`] : []),
+  ];
+  return `{{ ${kind}(${parameters.join(", ")}) }}`;
+}
+
+/** Metrics with `join_to_timespine` or an offset, and those that are made of them. */
+function onSpine(metrics: readonly Metric[]): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (let before = -1; before < found.size;) {
+    before = found.size;
+    for (const { name, type_params: parameters } of metrics) {
+      const text = JSON.stringify(parameters);
+      const names = [...text.matchAll(/"name":"(\w+)"/g)].map(([, each = ""]) => each);
+      const isOwn = /"join_to_timespine":true|"offset_window":[{"]|"offset_to_grain":"/.test(text);
+      if (isOwn || names.some((each) => each !== name && found.has(each))) found.add(name);
+    }
+  }
+  return found;
 }
 
 function withoutGrain(name: string): string {
