@@ -13,8 +13,8 @@ export interface OwnService {
   readonly logged: () => string;
   /** Bytes of memory in use after something and a collection, beside those in use before. */
   readonly keptBytes: (work: () => Promise<unknown>) => Promise<number>;
-  /** Milliseconds of processor time that something takes. Garbage of before is collected before. */
-  readonly processorMs: (work: () => Promise<unknown>) => Promise<number>;
+  /** Processor time that something takes, in multiples of parsing 1 MiB of JSON there just before and after it. */
+  readonly processorCost: (work: () => Promise<unknown>) => Promise<number>;
 }
 
 const PARAMETERS = [
@@ -70,13 +70,20 @@ async function started(environment: Readonly<Record<string, string>>): Promise<O
     await work();
     return (await read(figure)) - before;
   };
+  /** Garbage of before is collected before. */
+  const collected = async <Result>(measure: () => Promise<Result>): Promise<Result> => {
+    await read("usedBytes");
+    return measure();
+  };
+  const parsing = () => collected(() => read("parsingMs"));
   return {
     url,
     logged: () => logged,
     keptBytes: growth("usedBytes"),
-    processorMs: async (work) => {
-      await read("usedBytes");
-      return growth("processorMs")(work);
+    processorCost: async (work) => {
+      const before = await parsing();
+      const cost = await collected(() => growth("processorMs")(work));
+      return cost / ((before + (await parsing())) / 2);
     },
   };
 }

@@ -4,6 +4,7 @@
  */
 import { readEnvironment } from "../../../runtime/server/operations/environment.js";
 import { startService } from "../../../runtime/server/server.js";
+import { parsingMs, processorMs } from "../../support/processor-time.js";
 
 const reading = readEnvironment(process.env);
 if (!reading.ok) throw new Error(reading.problems.join("\n"));
@@ -17,12 +18,7 @@ function usedBytes(): number {
   return heapUsed + external;
 }
 
-function processorMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-}
-
-const FIGURES = { usedBytes, processorMs };
+const FIGURES = { usedBytes, processorMs, parsingMs };
 export type Figure = keyof typeof FIGURES;
 
 process.on("message", (figure: Figure) => process.send?.(FIGURES[figure]()));

@@ -10,6 +10,7 @@ import { atEnd } from "../../support/at-end.js";
 import { ownSchema } from "../../support/database.js";
 import { sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
+import { leastUntilBelow, processorCost } from "../../support/processor-time.js";
 import { KEYS, serveManifest } from "../../support/service.js";
 
 const schema = await ownSchema("CREATE TABLE @.sales AS SELECT 18446744073709551615::numeric(20,0) AS huge");
@@ -161,6 +162,9 @@ it("a page of another origin may send the headers of the protocol", async () => 
 });
 
 describe("hostile messages", () => {
+  /** In multiples of parsing 1 MiB of JSON. */
+  const MOST_TIMES = 4;
+
   it.each<[string, unknown, Record<string, string>]>([
     ["a name of 100,000 characters", { name: "x".repeat(100_000) }, {}],
     ["a name that is no text", { name: { toString: 1 } }, { "mcp-name": "x" }],
@@ -168,21 +172,22 @@ describe("hostile messages", () => {
     ["no parameters", null, {}],
     ["metadata that is no object", { _meta: "2026-07-28" }, {}],
     ["a revision that is no text", { _meta: { ...META, "io.modelcontextprotocol/protocolVersion": {} } }, {}],
-  ])("%s is refused within 250 ms", async (_, params, headers) => {
+  ])("%s is refused without much work", async (_, params, headers) => {
     await answerOf("tools/list");
-    const start = performance.now();
-    const { status, text } = await sendRequest(url, "/mcp", {
-      method: "POST",
-      body: { jsonrpc: "2.0", id: 7, method: "tools/call", params },
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        "mcp-protocol-version": REVISION,
-        "mcp-method": "tools/call",
-        ...headers,
-      },
-    });
-    expect(performance.now() - start).toBeLessThan(250);
+    const refused = () =>
+      sendRequest(url, "/mcp", {
+        method: "POST",
+        body: { jsonrpc: "2.0", id: 7, method: "tools/call", params },
+        headers: {
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          "mcp-protocol-version": REVISION,
+          "mcp-method": "tools/call",
+          ...headers,
+        },
+      });
+    expect(await leastUntilBelow(MOST_TIMES, () => processorCost(refused))).toBeLessThan(MOST_TIMES);
+    const { status, text } = await refused();
     expect(status).toBe(400);
     expect(text.length).toBeLessThan(2_000);
   });
