@@ -44,6 +44,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/server/odata/rows.test.ts",
   "tests/server/odata/apply.test.ts",
   "tests/server/odata/batch.test.ts",
+  "tests/server/odata/batch-headers.test.ts",
   "tests/server/odata/refusals.test.ts",
   "tests/server/odata/versions.test.ts",
   "tests/diff/oracle/oracle.test.ts",

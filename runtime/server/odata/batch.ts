@@ -10,7 +10,7 @@ import { authorize, requireAccess } from "../../core/request/authorize.js";
 import { readJson } from "../../core/request/request-fields.js";
 import { NO_ROWS, type RowsResponse } from "../../core/response/respond.js";
 import { type OdataExchange, textOf } from "./answer.js";
-import { odataError, versionHeaders } from "./errors.js";
+import { headersByName, odataError, versionHeaders } from "./errors.js";
 import { ROOT } from "./set-request.js";
 
 /** Reads of one batch: each counts as a request of its caller. */
@@ -146,11 +146,16 @@ async function answerPart(
 /** A response with rows in memory. */
 async function replyOf(
   exchange: OdataExchange,
-  { answer: { result, tag }, contentType = "", request }: RowsResponse,
+  { answer: { result, tag, version }, contentType = "", request, headers: own }: RowsResponse,
   maxBytes: number,
 ): Promise<Reply> {
   const etag = tag ?? (result?.kind === "buffered" ? result.tag : null);
-  const headers = { "Content-Type": contentType, ...(etag !== null && { ETag: etag }) };
+  const headers = {
+    ...headersByName(own),
+    "Content-Type": contentType,
+    ...(version !== null && { "X-Data-As-Of": version.asOf }),
+    ...(etag !== null && { ETag: etag }),
+  };
   if (result === null || (etag !== null && matchesTag(etag, request.headers["if-none-match"])))
     return { status: 304, body: "", headers };
   const body = await textOf(result, maxBytes);
@@ -204,7 +209,7 @@ function requestOf(batch: IncomingMessage, url: string, headers: BatchRequest["h
 /** Headers of a response in a batch: the others are those of the batch. */
 const SHOWN: ReadonlySet<string> = new Set([
   ...["content-type", "etag", "odata-version", "preference-applied", "retry-after", "www-authenticate"],
-  ...["deprecation", "link", "sunset"],
+  ...["deprecation", "link", "sunset", "x-data-as-of", "x-data-freshness", "x-data-quality"],
 ]);
 
 function partOf(id: string, { status, body, headers = {} }: Reply): BatchPart {

@@ -1,7 +1,6 @@
 import type { Exchange } from "../../core/handler/exchange.js";
 import { noticeOf } from "../../core/handler/run.js";
 import type { ErrorCode, HttpError } from "../../core/model/errors.js";
-import type { Endpoint } from "../../core/model/endpoint.js";
 import { isHttpError } from "../../core/model/errors.js";
 import { errorHeaders, type Reply } from "../../core/http/send.js";
 import { versionOf } from "./representation.js";
@@ -32,15 +31,14 @@ export function odataError(exchange: Exchange, error: HttpError): Reply {
     body: JSON.stringify({ error: body }),
     headers: {
       ...errorHeaders({ status, retryAfter, challenge }, item.allowed),
-      ...(code === "gone" && item.endpoint && noticeHeaders(exchange, item.endpoint)),
+      ...(code === "gone" && item.endpoint && headersByName(noticeOf(exchange, item.endpoint))),
       ...versionHeaders(request),
     },
   };
 }
 
-/** Of one that has ended: when, and what replaces it. */
-function noticeHeaders(exchange: Exchange, endpoint: Endpoint): Readonly<Record<string, string>> {
-  const flat = noticeOf(exchange, endpoint);
+/** Headers by their names, of flat name and value pairs. */
+export function headersByName(flat: readonly string[]): Readonly<Record<string, string>> {
   const names = flat.filter((_, i) => i % 2 === 0);
   return Object.fromEntries(names.map((name, i) => [name, flat[2 * i + 1] ?? ""]));
 }
