@@ -33,7 +33,7 @@ for (let i = 0; i < Number(connections); i++) {
     if (length === Infinity) length = lengthOf(received);
     if (received.length < length) return;
     latencies.push(performance.now() - socket.sentAt);
-    if (!received.startsWith("HTTP/1.1 2")) failures++;
+    if (!/^HTTP\/1\.1 [23]/.test(received)) failures++;
     [received, length] = ["", Infinity];
     send(socket);
   });

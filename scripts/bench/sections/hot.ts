@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { API_KEYS, columnsOf, generateApi, openDatabase, ORDINARY, SCHEMA, serveApi } from "../api.js";
+import { hits } from "./hit.js";
 import { checkRows, compare, getRequests, rowsOf, type Sides } from "../load.js";
 import { startServer } from "../process.js";
 import { type Bar, compareFigure, type Figures, type Findings, medians, type Setting } from "../figures.js";
@@ -23,27 +24,30 @@ const CASES = [
 type Server = Sides["bare"]["server"];
 
 /** One endpoint that all callers ask, beside bare servers in Node and in Go, Fastify, and a server of the same duties. */
-export async function hot({ folder, keep, progress }: Setting): Promise<Findings> {
+export async function hot(setting: Setting): Promise<Findings> {
+  const { folder, keep, progress } = setting;
   progress("hot: starting the database and the servers");
   const database = keep(await openDatabase(folder));
   for (const statement of TABLE) await database.query(statement);
+  const fastify = fastifyIn(folder);
+  const go = goProgram(folder);
+  const api = await hotApi(join(folder, "hit"), { routewright: { changes: "on_build" } });
+  const kept = await hits(setting, { database, api, paths: pathsOf(1), fastify, go });
   const start = async (name: string, program: object): Promise<Server> =>
     keep(await startServer({ name, args: [], folder, ...program }));
   const environment = { DATABASE_URL: database.url };
   const bare = resolve("scripts/bench/baselines/bare.js");
   const servers: Record<string, Server> = {
     prepared: await start("bare", { args: [bare], environment: { ...environment, BENCH_HOT: "true" } }),
-    routewright: keep(await serveApi(await hotApi(folder), database.url)),
+    routewright: keep(await serveApi(await hotApi(join(folder, "hot")), database.url)),
   };
   const program = resolve("scripts/bench/baselines/duties.js");
   const keyed = { ...environment, API_KEYS: JSON.stringify(API_KEYS) };
   servers["duties"] = await start("duties", { args: [program], environment: keyed });
-  const fastify = fastifyIn(folder);
   if (fastify !== null) {
     const args = [resolve("scripts/bench/baselines/fastify.js")];
     servers["fastify"] = await start("fastify", { args, environment: { ...environment, ...fastify } });
   }
-  const go = goProgram(folder);
   if (go !== null) {
     servers["go"] = await start("go", { program: go, environment });
     const encoding = { ...environment, BENCH_ROWS: "true" };
@@ -60,7 +64,8 @@ export async function hot({ folder, keep, progress }: Setting): Promise<Findings
     ...(fastify === null ? ["No Fastify: npm install --prefix .data/bench fastify"] : []),
     ...(go === null ? ["No Go: install it from https://go.dev/dl"] : []),
   ].join("\n");
-  return { tables: [{ title, rows, ...(note !== "" && { note }) }], bars };
+  const table = { title, rows, ...(note !== "" && { note }) };
+  return { tables: [...kept.tables, table], bars: [...kept.bars, ...bars] };
 }
 
 async function measure(
@@ -106,7 +111,7 @@ const TABLE = [
   `VACUUM ANALYZE ${SCHEMA}.hot`,
 ];
 
-function hotApi(folder: string): Promise<string> {
+function hotApi(folder: string, meta: object = {}): Promise<string> {
   const types = Object.fromEntries(Object.entries(ORDINARY).map(([name, [type]]) => [name, type]));
   const api = {
     allow_unfiltered: true,
@@ -119,9 +124,9 @@ function hotApi(folder: string): Promise<string> {
     tags: ["production", "tier1", "bench", "api:hot"],
     description: "Figures by day.",
     columns: columnsOf(types),
-    config: { materialized: "table", meta: { api } },
+    config: { materialized: "table", meta: { api, ...meta } },
   };
-  return generateApi(join(folder, "hot"), [model]);
+  return generateApi(folder, [model]);
 }
 
 function pathsOf(rows: number): string[] {

@@ -1,5 +1,5 @@
 // The bare server in Go: net/http and pgx, nothing between them. BENCH_ROWS: the rows are encoded here; otherwise the database makes
-// the JSON. No keys, limits, checks or log.
+// the JSON. BENCH_RESPONSES: the responses of this file are sent. No keys, limits, checks or log.
 package main
 
 import (
@@ -28,7 +28,47 @@ type row struct {
 	ChangePct  float64        `json:"change_pct"`
 }
 
+type sent struct {
+	Headers []string `json:"headers"`
+	Tag     string   `json:"tag"`
+	Body    string   `json:"body"`
+}
+
+func serveResponses(file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		panic(err)
+	}
+	responses := map[string]sent{}
+	if err := json.Unmarshal(text, &responses); err != nil {
+		panic(err)
+	}
+	http.HandleFunc("/v1/", func(response http.ResponseWriter, request *http.Request) {
+		found, known := responses[request.Method+" "+request.URL.RequestURI()]
+		if !known {
+			response.WriteHeader(http.StatusNotFound)
+			return
+		}
+		header := response.Header()
+		for i := 0; i+1 < len(found.Headers); i += 2 {
+			header.Set(found.Headers[i], found.Headers[i+1])
+		}
+		if request.Header.Get("If-None-Match") == found.Tag {
+			header.Del("Content-Length")
+			header.Del("Content-Type")
+			response.WriteHeader(http.StatusNotModified)
+			return
+		}
+		response.Write([]byte(found.Body))
+	})
+	http.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {})
+	panic(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
+}
+
 func main() {
+	if file := os.Getenv("BENCH_RESPONSES"); file != "" {
+		serveResponses(file)
+	}
 	pool, err := pgxpool.New(context.Background(), os.Getenv("DATABASE_URL"))
 	if err != nil {
 		panic(err)
