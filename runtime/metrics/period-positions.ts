@@ -1,7 +1,7 @@
 import type { Leaf } from "../core/model/aggregate.js";
-import { EMPTY, sql } from "../core/warehouse/sql.js";
+import { constant, EMPTY, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
-import { type GroupsBuild, timeGrainOf, timeGroups } from "./groups-build.js";
+import { type GroupsBuild, otherGroups, timeGrainOf, timeGroups } from "./groups-build.js";
 import {
   aggregate,
   type ColumnExpression,
@@ -10,16 +10,18 @@ import {
   groupName,
   joinRows,
   kept,
+  type Named,
   PERIOD,
   type PlanStep,
   type ReadColumns,
   TIME,
+  VALUE,
   windows,
 } from "./plan.js";
 import type { TimeFilters } from "./row-filters.js";
 import { offsetPeriod } from "./spine-joins.js";
 import { periodsOf, timedRows } from "./time-spine.js";
-import { partitionBy } from "./leaves.js";
+import { partitionBy, totalOf } from "./leaves.js";
 
 /** What running totals are made from. */
 export interface Totals {
@@ -37,6 +39,37 @@ export const END = "end position";
 export const UNTIL = "until position";
 /** The position of a period. */
 export const POSITION = "position";
+
+/** The same, counted in the last periods of the time groups. */
+export const FIRST_LAST = "first of last positions";
+export const END_LAST = "end of last positions";
+
+/** Groups that rows have, and periods have not. */
+export const ownGroups = ({ build, leaf }: Totals): readonly string[] =>
+  otherGroups(build, leaf).map(groupName);
+
+/** An aggregation over a frame: of totals, or of the rows themselves. */
+export interface Running {
+  readonly isOfTotals: boolean;
+  readonly over: (value: Part, over: Part) => Part;
+}
+
+export const COUNTED = "counted value";
+
+/**
+ * What is accumulated for each combination of some columns: one total, or the value of each row. Other groups come first, then
+ * positions: PostgreSQL sorts to aggregate, and the windows that follow need no order of their own.
+ */
+export function accumulated(
+  { build, leaf }: Totals,
+  rows: PlanStep,
+  columns: readonly string[],
+  running: Running,
+): PlanStep {
+  return running.isOfTotals
+    ? aggregate(rows, columns, [COUNTED, totalOf(build, leaf)])
+    : compute(rows, ...kept(columns), [COUNTED, VALUE]);
+}
 
 /** Rows beside the positions of the periods for which they count, without those that count for none. */
 export function placed(totals: Totals, rows: PlanStep): PlanStep {
@@ -60,8 +93,9 @@ export function untilNext({ build }: Totals, columns: readonly string[]): Column
 
 export const NEXT_ROW: Part = sql`ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING`;
 
-/** 1 for a period, 0 for a time of rows. */
+/** 1 for a period, 0 for a time of rows; and of the last of its time groups alone. */
 const IS_PERIOD = "is period";
+const IS_LAST = "is last period";
 /** The last time that counts for a period, and the one before the first. */
 const TO = "counts to";
 const AFTER = "counts after";
@@ -78,51 +112,88 @@ function bounds(totals: Totals): PlanStep {
       : earlier(value(PERIOD), window, grain);
   const times = aggregate(timedRows(build, leaf, [], filters.others), [TIME]);
   const parts = [
-    compute(times, [TIME, TIME], [IS_PERIOD, () => sql`0`], [TO, TIME], [AFTER, TIME]),
-    compute(periodsFor(totals), [TIME, PERIOD], [IS_PERIOD, () => sql`1`], [TO, PERIOD], [AFTER, start]),
+    compute(times, [TIME, TIME], ...marks(totals, 0), [TO, TIME], [AFTER, TIME]),
+    compute(markedPeriods(totals), [TIME, PERIOD], ...marks(totals, 1), [TO, PERIOD], [AFTER, start]),
   ];
   const known = filter({ kind: "union", parts }, ({ value }) => sql`${value(TIME)} IS NOT NULL`);
   // The start of a window is not in it, that of a longer period is.
   const periodsFirst = window === undefined ? sql` DESC` : EMPTY;
-  const count = ({ value }: ReadColumns, order: Part): Part =>
-    infix(sql`${functionName("sum")}(${value(IS_PERIOD)}) OVER (${order})`, "+", sql`1`);
+  const count = ({ value }: ReadColumns, counted: string, order: Part): Part =>
+    infix(sql`${functionName("sum")}(${value(counted)}) OVER (${order})`, "+", sql`1`);
   const upTo = ({ value }: ReadColumns, time: string, direction: Part): Part =>
     sql`ORDER BY ${value(time)}, ${value(IS_PERIOD)}${direction} ROWS UNBOUNDED PRECEDING`;
   const isAllTime = window === undefined && toGrain === undefined;
-  const counted = windows(
-    known,
-    [FIRST, (read) => count(read, upTo(read, TO, EMPTY))],
-    [END, (read) => count(read, isAllTime ? EMPTY : upTo(read, AFTER, periodsFirst))],
-  );
+  const first =
+    (mark: string): ColumnExpression =>
+    (read) =>
+      count(read, mark, upTo(read, TO, EMPTY));
+  const end =
+    (mark: string): ColumnExpression =>
+    (read) =>
+      count(read, mark, isAllTime ? EMPTY : upTo(read, AFTER, periodsFirst));
+  const isOfLast = totals.periods === "last covered";
+  const ofLast = isOfLast
+    ? ([
+        [FIRST_LAST, first(IS_LAST)],
+        [END_LAST, end(IS_LAST)],
+      ] as const)
+    : [];
+  const counted = windows(known, [FIRST, first(IS_PERIOD)], [END, end(IS_PERIOD)], ...ofLast);
   const ofRows = filter(counted, ({ value }) => infix(value(IS_PERIOD), "=", sql`0`));
-  return compute(ofRows, ...kept([TIME, FIRST, END]));
+  return compute(ofRows, ...kept([TIME, FIRST, END, ...ofLast.map(([name]) => name)]));
+}
+
+/** Of times of rows all are 0. */
+function marks({ build, periods }: Totals, isPeriod: 0 | 1): Named<ColumnExpression> {
+  const period: Named<ColumnExpression> = [[IS_PERIOD, () => constant(isPeriod)]];
+  if (periods !== "last covered") return period;
+  const isLast: ColumnExpression = ({ value }) =>
+    sql`CASE WHEN ${build.dialect.infix(value(PERIOD), "=", value(LAST))} THEN 1 ELSE 0 END`;
+  return [...period, [IS_LAST, isPeriod === 1 ? isLast : () => constant(0)]];
 }
 
 /** The last period of the time groups. */
-export const LAST = "last period";
+const LAST = "last period";
 
-function periodsFor({ build, leaf, filters, periods: wanted }: Totals): PlanStep {
+const lastPeriod =
+  ({ build }: Totals): ColumnExpression =>
+  ({ value }) =>
+    sql`${build.dialect.functionName("max")}(${value(PERIOD)})`;
+
+export function periodsFor(totals: Totals): PlanStep {
+  const { build, leaf, filters } = totals;
   const periods = periodsOf(build, { leaf, grain: timeGrainOf(build, leaf), filters: filters.onTime });
-  if (wanted !== "last") return periods;
-  const groups = timeGroups(build, leaf).map(groupName);
-  const last: ColumnExpression = ({ value }) => sql`${build.dialect.functionName("max")}(${value(PERIOD)})`;
-  return compute(aggregate(periods, groups, [LAST, last]), [PERIOD, LAST], ...kept(groups));
+  return totals.periods === "last" ? lastPeriods(totals, periods) : periods;
 }
 
-/** The periods of the spine with their positions from 1 on, and the last of their time groups. */
+/** Of each time group the last one. */
+export function lastPeriods(totals: Totals, periods: PlanStep): PlanStep {
+  const groups = timeGroups(totals.build, totals.leaf).map(groupName);
+  const last = aggregate(periods, groups, [LAST, lastPeriod(totals)]);
+  return compute(last, [PERIOD, LAST], ...kept(groups));
+}
+
+/** The periods, where `marks` needs it with the last one of their time groups. */
+function markedPeriods(totals: Totals): PlanStep {
+  const periods = periodsFor(totals);
+  if (totals.periods !== "last covered") return periods;
+  const groups = timeGroups(totals.build, totals.leaf).map(groupName);
+  const over = ({ value }: ReadColumns): Part => sql` OVER (${partitionBy(groups.map(value))})`;
+  return windows(periods, [LAST, (read) => sql`${lastPeriod(totals)(read)}${over(read)}`]);
+}
+
+/** The periods of the spine with their positions from 1 on. */
 export function positions(totals: Totals): PlanStep {
-  const { build, leaf, periods } = totals;
-  const { functionName } = build.dialect;
-  const groups = timeGroups(build, leaf).map(groupName);
-  const number: ColumnExpression = ({ value }) =>
-    sql`${functionName("row_number")}() OVER (ORDER BY ${value(PERIOD)})`;
-  const last: ColumnExpression = ({ value }) =>
-    sql`${functionName("max")}(${value(PERIOD)}) OVER (${partitionBy(groups.map(value))})`;
-  const columns = periods === "last covered" ? ([[LAST, last]] as const) : [];
-  return windows(periodsFor(totals), [POSITION, number], ...columns);
+  return windows(periodsFor(totals), [POSITION, numberOf(totals)]);
 }
 
-const COUNTED = "counted position";
+/** The position of each of some periods among these, from 1 on. */
+export const numberOf =
+  ({ build }: Totals): ColumnExpression =>
+  ({ value }) =>
+    sql`${build.dialect.functionName("row_number")}() OVER (ORDER BY ${value(PERIOD)})`;
+
+const COUNTED_AT = "counted position";
 
 /** Rows with each period for which they count, from one position on, below another. */
 export function met(totals: Totals, rows: PlanStep, from = FIRST, below = UNTIL): PlanStep {
@@ -130,11 +201,11 @@ export function met(totals: Totals, rows: PlanStep, from = FIRST, below = UNTIL)
   const each: PlanStep = {
     kind: "repeat",
     rows,
-    number: COUNTED,
+    number: COUNTED_AT,
     from: ({ value }) => value(from),
     below: ({ value }) => value(below),
   };
   return joinRows(each, positions(totals), (row, period) =>
-    infix(row.value(COUNTED), "=", period.value(POSITION)),
+    infix(row.value(COUNTED_AT), "=", period.value(POSITION)),
   );
 }

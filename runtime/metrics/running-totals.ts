@@ -1,6 +1,7 @@
 import { EMPTY, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
-import { otherGroups, timeGrainOf, valueColumn } from "./groups-build.js";
+import { timeGrainOf, valueColumn } from "./groups-build.js";
+import { framedTotals } from "./framed-totals.js";
 import { partitionBy, totalOf } from "./leaves.js";
 import {
   aggregate,
@@ -8,24 +9,23 @@ import {
   compute,
   filter,
   groupName,
-  joinRows,
   kept,
   PERIOD,
   type PlanStep,
   type ReadColumns,
-  TIME,
   VALUE,
   windows,
 } from "./plan.js";
 import {
+  accumulated,
+  COUNTED,
   END,
   FIRST,
-  LAST,
   met,
   NEXT_ROW,
+  ownGroups,
   placed,
-  POSITION,
-  positions,
+  type Running,
   type Totals,
   UNTIL,
   untilNext,
@@ -45,13 +45,7 @@ export function runningTotals(totals: Totals): PlanStep {
   const frame = frameOf(totals);
   const running = runningOf(totals);
   if (running === null || (window !== undefined && frame === null)) return ofRows(totals, rows);
-  return frame === null ? ofSteps(totals, rows, running) : ofFrames(totals, rows, running, frame);
-}
-
-/** An aggregation over a frame: of totals, or of the rows themselves. */
-interface Running {
-  readonly isOfTotals: boolean;
-  readonly over: (value: Part, over: Part) => Part;
+  return frame === null ? ofSteps(totals, rows, running) : framedTotals(totals, rows, running, frame);
 }
 
 /** Null: the aggregation has none. */
@@ -65,20 +59,6 @@ function runningOf({ build, leaf }: Totals): Running | null {
     };
   if (dialect.ofTotals(leaf, EMPTY, column, EMPTY) === null) return null;
   return { isOfTotals: true, over: (value, over) => dialect.ofTotals(leaf, value, column, over) ?? EMPTY };
-}
-
-const COUNTED = "counted value";
-
-/** What is accumulated for each combination of some columns: one total, or the value of each row. */
-function accumulated(
-  { build, leaf }: Totals,
-  rows: PlanStep,
-  columns: readonly string[],
-  running: Running,
-): PlanStep {
-  return running.isOfTotals
-    ? aggregate(rows, columns, [COUNTED, totalOf(build, leaf)])
-    : compute(rows, ...kept(columns), [COUNTED, VALUE]);
 }
 
 /** Order and frame of a window by a time; null of a leaf without one, and where the engine has none. */
@@ -95,9 +75,6 @@ function ofRows(totals: Totals, rows: PlanStep): PlanStep {
   const keys = [PERIOD, ...build.grouping.groups.map(groupName)];
   return aggregate(met(totals, placed(totals, rows), FIRST, END), keys, [VALUE, totalOf(build, leaf)]);
 }
-
-/** Groups that rows have, and periods have not. */
-const ownGroups = ({ build, leaf }: Totals): readonly string[] => otherGroups(build, leaf).map(groupName);
 
 const IS_END = "is end";
 const AT = "changed position";
@@ -152,64 +129,10 @@ function ofDistinct(totals: Totals, rows: PlanStep): PlanStep {
 /** Nothing leaves the totals within a partition: the value of a row is that of the periods until the next. */
 function ofSteps(totals: Totals, rows: PlanStep, running: Running): PlanStep {
   const own = ownGroups(totals);
-  const steps = accumulated(totals, placed(totals, rows), [FIRST, END, ...own], running);
+  const steps = accumulated(totals, placed(totals, rows), [...own, FIRST, END], running);
   // Rows of one longer period end at the same position.
   const partition = totals.leaf.cumulative?.toGrain === undefined ? own : [...own, END];
   const total: ColumnExpression = ({ value }) =>
     running.over(value(COUNTED), sql` OVER (${partitionBy(partition.map(value))}ORDER BY ${value(FIRST)})`);
   return met(totals, windows(steps, [UNTIL, untilNext(totals, own)], [VALUE, total]));
-}
-
-const NUMBER = "number";
-const MOMENT = "moment";
-const AT_MOMENT = "value at the moment";
-
-/** A frame over the rows, and over the periods that have one of them to count. */
-function ofFrames(totals: Totals, rows: PlanStep, running: Running, frame: (time: Part) => Part): PlanStep {
-  const { infix } = totals.build.dialect;
-  const own = ownGroups(totals);
-  const counted = accumulated(totals, placed(totals, rows), [TIME, FIRST, END, ...own], running);
-  const each: PlanStep = {
-    kind: "repeat",
-    rows: windows(counted, [UNTIL, untilNext(totals, own)]),
-    number: NUMBER,
-    // The position before its first is the row itself.
-    from: ({ value }) => infix(value(FIRST), "-", sql`1`),
-    below: ({ value }) => value(UNTIL),
-  };
-  const ofPeriod = ({ value }: ReadColumns, then: Part, otherwise: Part): Part =>
-    sql`CASE WHEN ${infix(value(NUMBER), ">=", value(FIRST))} THEN ${then} ELSE ${otherwise} END`;
-  const moments = compute(
-    each,
-    ...kept([TIME, END, ...own]),
-    [AT_MOMENT, (read) => ofPeriod(read, sql`NULL`, read.value(COUNTED))],
-    [AT, (read) => ofPeriod(read, read.value(NUMBER), sql`0`)],
-  );
-  const joined = joinRows(
-    moments,
-    positions(totals),
-    (row, period) => infix(row.value(AT), "=", period.value(POSITION)),
-    "any",
-  );
-  const groups = totals.build.grouping.groups.map(groupName);
-  const isPeriod: ColumnExpression = ({ value }) => infix(value(AT), ">", sql`0`);
-  const moment: ColumnExpression = (read) =>
-    sql`CASE WHEN ${isPeriod(read)} THEN ${read.value(PERIOD)} ELSE ${read.value(TIME)} END`;
-  const wanted = totals.periods === "last covered" ? filter(joined, isWanted(totals)) : joined;
-  const framed = windows(compute(wanted, ...kept([AT, AT_MOMENT, ...groups]), [MOMENT, moment]), [
-    VALUE,
-    ({ value }) =>
-      running.over(value(AT_MOMENT), sql` OVER (${partitionBy(own.map(value))}${frame(value(MOMENT))})`),
-  ]);
-  return compute(filter(framed, isPeriod), [PERIOD, MOMENT], ...kept([...groups, VALUE]));
-}
-
-/** A row itself, the last period of a time group, and the last period of a row that no other follows at once. */
-function isWanted({ build }: Totals): ColumnExpression {
-  const { infix } = build.dialect;
-  return ({ value }) => {
-    const isLast = infix(value(PERIOD), "=", value(LAST));
-    const isEnd = infix(infix(value(AT), "+", sql`1`), "=", value(END));
-    return sql`(${infix(value(AT), "=", sql`0`)} OR ${isLast} OR ${isEnd})`;
-  };
 }

@@ -43,7 +43,7 @@ export const POSTGRES_AGGREGATES: AggregateDialect = {
   functionName: (name) => identifier("pg_catalog", name),
   windowFrame,
   eachNumber: (table, from, below, number) =>
-    sql`${table} CROSS JOIN LATERAL pg_catalog.generate_series(${from}, ${infix(below, "-", sql`1`)}) AS ${number}`,
+    sql`(SELECT s.*, pg_catalog.generate_series(${from}, ${infix(below, "-", sql`1`)}) AS ${number} FROM ${table}) AS s`,
   atEnd: (end, value, order) =>
     end === "first"
       ? sql`(pg_catalog.array_agg(${value} ORDER BY ${order}))[1]`

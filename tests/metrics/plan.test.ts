@@ -32,11 +32,12 @@ interface Asked {
   readonly name?: string;
   readonly conditions?: readonly Condition[];
   readonly aggregate?: Aggregate;
+  readonly metric?: Leaf;
 }
 
 /** The statement of a sum on PostgreSQL, or on ClickHouse. */
 function statementOf(
-  { groups = [], name = "volume", conditions = [], aggregate }: Asked,
+  { groups = [], name = "volume", conditions = [], aggregate, metric = volume }: Asked,
   on = "postgres",
 ): string {
   const isPostgres = on === "postgres";
@@ -47,10 +48,13 @@ function statementOf(
       grouping: {
         aggregate: withDigest(aggregate ?? aggregateOf()),
         groups,
-        measures: [{ name, groups: [], metric: volume }],
+        measures: [{ name, groups: [], metric }],
       },
       conditions,
-      types: new Map([["payments", columns]]),
+      types: new Map([
+        ["payments", columns],
+        ["days", [{ name: "ds", type: isPostgres ? "date" : "Date" }]],
+      ]),
       dialect: isPostgres ? POSTGRES_AGGREGATES : CLICKHOUSE_AGGREGATES,
     },
     [],
@@ -94,6 +98,32 @@ describe("a plan of groups", () => {
     const statement = statementOf({ groups: [region], aggregate: aggregateOf({ relations }) });
     expect(statement).toContain(`FROM (SELECT (upper(area)) AS "region", s."amount" AS "value amount" FROM`);
     expect(statement.split("upper(area)")).toHaveLength(2);
+  });
+
+  it("repeats a row of a window for the last days of longer periods alone, and its last day", () => {
+    const spine = {
+      name: "days",
+      relation: ["shop", "days"] as const,
+      values: [{ name: "ds", column: "ds" }],
+    };
+    const aggregate = aggregateOf({
+      relations: [...aggregateOf().relations, spine],
+      spines: [{ relation: "days", value: "ds", grain: "day" }],
+    });
+    const cumulative = { window: { count: 365, grain: "day" }, periodAggregation: "last" } as const;
+    const metric: Leaf = { ...volume, time: "day", cumulative };
+    const repeated = /generate_series\(\(s\."(.*?)" .*?ELSE s\."(.*?)" END/;
+    const byMonth = statementOf({ groups: [region, month], aggregate, metric });
+    expect(repeated.exec(byMonth)?.slice(1)).toEqual([
+      "first of last positions",
+      "first of last positions of the next row",
+    ]);
+    const byDay = statementOf({
+      groups: [region, { key: "day", name: "day", grain: "day" }],
+      aggregate,
+      metric,
+    });
+    expect(byDay).toMatch(/generate_series\(\(s\."first position" .*? \(s\."until position"/);
   });
 
   it("sorts and cuts the rows of a saved query", () => {
