@@ -113,6 +113,7 @@ const endpoint: Schema<CatalogueEntry> = record(
     owner: text,
     stability: oneOf(["preview"]),
     synonyms: texts,
+    enforced: texts,
     numbers: oneOf(["string"]),
     filters: listOf(record({ column: text, type: oneOf(VALUE_KINDS) })),
     filter: yes,

@@ -50,6 +50,11 @@ export interface CatalogueEntry extends Endpoint {
   readonly owner?: string;
   /** `preview`: its consumers were told that it may change; the gate lets its breaking changes through. */
   readonly stability?: "preview";
+  /**
+   * What is enforced when rows are built; absent where nothing is: `contract` (dbt refuses other names and types of columns), and the
+   * constraints of the database, such as `primary key (id)`.
+   */
+  readonly enforced?: readonly string[];
   /** Further words for which a search finds the endpoint. */
   readonly synonyms?: readonly string[];
 }

@@ -24,6 +24,7 @@ import { isWideNumber } from "./types/data-type.js";
 import { jsonKindOf } from "./types/json-schema.js";
 import { dataTypeOf } from "./types/read-type.js";
 import { canBeNaN } from "./types/type-facts.js";
+import { enforcedOf } from "./enforced.js";
 import { modelAggregate } from "./metrics/model-aggregate.js";
 import { nearKeysOf } from "./near-keys.js";
 import { type ModelTags, resourceOf, type VersionOfPath } from "./path.js";
@@ -168,6 +169,7 @@ function entryOf(
   const publicAge = requiredTier === "tier0" && rows === undefined ? ownAge : null;
   const { aggregate } = settings.routewright;
   const words = synonymsOf(model, settings);
+  const enforced = enforcedOf(model);
   const entry: CatalogueEntry = {
     ...place,
     model: model.name,
@@ -186,6 +188,7 @@ function entryOf(
     ...(model.owner !== null && { owner: model.owner }),
     ...(stability && { stability }),
     ...(words.length > 0 && { synonyms: words }),
+    ...(enforced.length > 0 && { enforced }),
     relation: [model.schema, model.alias],
     columns: servedColumns(model).map((column) => columnOf(column, settings, context)),
     methods,

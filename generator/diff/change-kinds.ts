@@ -252,6 +252,11 @@ export const KINDS = {
     "Clients that look values up elsewhere may not find them.",
   ),
   "reference-added": compatible("Reference tested", "Each value can now be looked up elsewhere, too."),
+  "constraint-removed": warning(
+    "Constraint no longer enforced",
+    "Clients can meet rows that dbt or the database refused before.",
+  ),
+  "constraint-added": compatible("Constraint enforced", "Every row that clients meet keeps to it."),
   "stability-lowered": breaking(
     "Endpoint is a preview now",
     "Consumers were promised more: from now on it may change without notice.",

@@ -41,6 +41,7 @@ export function compareEndpoints(
     ...compareFreshness(base, head),
     ...compareRequireFresh(base, head),
     ...compareFailedTests(base, head),
+    ...compareEnforced(base, head),
     ...compareDocumentation(base, head),
   ];
 }
@@ -116,6 +117,19 @@ function compareFailedTests(
   { onFailedTest: head }: Endpoint,
 ): readonly Difference[] {
   return base === head ? [] : [{ kind: head ? "failed-tests-refused" : "failed-tests-served" }];
+}
+
+/** One finding, since a contract takes its constraints with it. */
+function compareEnforced(
+  { enforced: base = [] }: CatalogueEntry,
+  { enforced: head = [] }: CatalogueEntry,
+): readonly Difference[] {
+  const gone = base.filter((each) => !head.includes(each));
+  const added = head.filter((each) => !base.includes(each));
+  return [
+    ...(gone.length === 0 ? [] : [{ kind: "constraint-removed", before: gone.join(", ") } as const]),
+    ...(added.length === 0 ? [] : [{ kind: "constraint-added", after: added.join(", ") } as const]),
+  ];
 }
 
 function isLater(base: string | undefined, head: string | undefined): boolean {

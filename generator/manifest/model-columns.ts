@@ -1,5 +1,5 @@
-import { BUILT } from "./graph.js";
-import { type JsonObject, objectOr, objectsOf, textOr, textsOf } from "./json.js";
+import type { Constraint } from "./constraints.js";
+import { type JsonObject, textOr } from "./json.js";
 import { columnEntries, isPrivate, routewrightOf } from "./node-meta.js";
 
 /** A column that `schema.yml` declares or `catalog.json` lists. */
@@ -54,26 +54,19 @@ export const NO_GUARANTEES: ColumnGuarantees = {};
 export function columnsOf(
   node: JsonObject,
   testsByColumn: ReadonlyMap<string, ColumnTests>,
-  adapter: string,
+  constraints: readonly Constraint[],
 ): readonly ModelColumn[] {
-  const isEnforced = enforcesConstraints(node);
-  const ofModel = isEnforced ? objectsOf(node["constraints"]) : NO_CONSTRAINTS;
   const columns = columnEntries(node).map(([key, column]): ModelColumn => {
     const name = textOr(column["name"], "") || key;
     const tests = testsByColumn.get(name);
-    const own = isEnforced ? objectsOf(column["constraints"]) : NO_CONSTRAINTS;
-    const constraints = [...own, ...ofModel.filter(({ columns }) => textsOf(columns).includes(name))];
+    const own = constraints.filter(({ columns }) => columns.includes(name));
     return {
       name,
       type: textOr(column["data_type"], "").trim() || null,
-      notNull: constraints.some(forbidsNull) ? "constraint" : tests?.notNull ? "test" : null,
+      notNull: own.some(forbidsNull) ? "constraint" : tests?.notNull ? "test" : null,
       // Tests that have no value in common document none.
       acceptedValues: tests?.acceptedValues?.length === 0 ? null : (tests?.acceptedValues ?? null),
-      // ClickHouse enforces neither keys nor references.
-      guarantees: {
-        ...(adapter === "clickhouse" ? NO_GUARANTEES : guaranteesOf(constraints)),
-        ...tests?.guarantees,
-      },
+      guarantees: { ...guaranteesOf(own), ...tests?.guarantees },
       isPrivate: isPrivate(column),
       routewright: routewrightOf(column),
       description: textOr(column["description"], ""),
@@ -82,35 +75,15 @@ export function columnsOf(
   return firstOfEachName(columns);
 }
 
-/** Whether the relation has the constraints that the model declares: dbt builds none on a view. */
-export function enforcesConstraints({ config, contract }: JsonObject): boolean {
-  const { materialized, contract: configured } = objectOr(config);
-  const isEnforced = objectOr(configured)["enforced"] ?? objectOr(contract)["enforced"];
-  return isEnforced === true && BUILT.has(materialized);
-}
-
 /** What the constraints of a column guarantee; one on several columns says nothing of one of them. */
-function guaranteesOf(constraints: readonly JsonObject[]): ColumnGuarantees {
-  const single = constraints.filter(({ columns }) => textsOf(columns).length <= 1);
+function guaranteesOf(constraints: readonly Constraint[]): ColumnGuarantees {
+  const single = constraints.filter(({ columns }) => columns.length === 1);
   const isUnique = single.some(({ type }) => type === "unique" || type === "primary_key");
-  const [references] = single.filter(({ type }) => type === "foreign_key").flatMap(referenceOf);
-  return { ...(isUnique && { unique: true as const }), ...(references !== undefined && { references }) };
+  const { references = null } = single.find((each) => each.references !== null) ?? {};
+  return { ...(isUnique && { unique: true as const }), ...(references !== null && { references }) };
 }
 
-/** `customers.id` of `{to: "ref('customers')", to_columns: [id]}`, where dbt may write the relation's name for the `ref`. */
-function referenceOf({ to, to_columns }: JsonObject): readonly string[] {
-  const target = textOr(to, "");
-  const model = refOf(target) ?? /"?([^".]+)"?\s*$/.exec(target)?.[1];
-  const [column] = textsOf(to_columns);
-  return model === undefined || column === undefined ? [] : [`${model}.${column}`];
-}
-
-/** The node that `ref('model')`, `ref('package', 'model')` or `ref('model', v=1)` names. */
-export function refOf(text: string): string | null {
-  return /\bref\((?:[^()]*,)?\s*['"]([^'"]+)['"]\s*(?:,\s*v(?:ersion)?\s*=[^()]*)?\)/.exec(text)?.[1] ?? null;
-}
-
-function forbidsNull({ type }: JsonObject): boolean {
+function forbidsNull({ type }: Constraint): boolean {
   return type === "not_null" || type === "primary_key";
 }
 
@@ -118,6 +91,3 @@ export function firstOfEachName(columns: readonly ModelColumn[]): readonly Model
   const seen = new Set<string>();
   return columns.filter(({ name }) => !seen.has(name) && seen.add(name));
 }
-
-/** Shared: most columns have none, and there may be tens of thousands. */
-const NO_CONSTRAINTS: readonly JsonObject[] = [];

@@ -1,4 +1,5 @@
 import type { Freshness, LastLoadSql } from "@routewright/runtime/model";
+import { type Constraint, constraintsOf, enforcesContract } from "./constraints.js";
 import { columnsOf, type ModelColumn } from "./model-columns.js";
 import { type JsonObject, objectOr, textOr, textsOf } from "./json.js";
 import { apiOf, isPrivate, lastLoadOf, loadBoundsOf, ownerOf, routewrightOf } from "./node-meta.js";
@@ -29,6 +30,10 @@ export interface Model {
   readonly absent: readonly string[];
   /** Lists of columns whose combined values are never null and differ in every row, as tests or constraints prove. */
   readonly provenKeys: readonly (readonly string[])[];
+  /** Whether dbt refuses to build other names and types of columns. */
+  readonly hasContract: boolean;
+  /** What the database enforces. */
+  readonly constraints: readonly Constraint[];
   /** Whether the project marks the whole model as private data. */
   readonly isPrivate: boolean;
   /** dbt's materialization; `view` by default. */
@@ -62,7 +67,8 @@ export function modelOf(uniqueId: string, node: JsonObject, context: ModelContex
   const name = textOr(node["name"], "");
   const tags = textsOf(node["tags"]);
   const configTags = tagList(config["tags"]);
-  const columns = columnsOf(node, columnTestsOf(context.tests), context.adapter);
+  const constraints = constraintsOf(node, context.adapter);
+  const columns = columnsOf(node, columnTestsOf(context.tests), constraints);
   const [schema, alias] = relationOf(node, context.adapter);
   return {
     uniqueId,
@@ -85,7 +91,9 @@ export function modelOf(uniqueId: string, node: JsonObject, context: ModelContex
     columns,
     undeclared: [],
     absent: [],
-    provenKeys: provenKeysOf(node, columns, context),
+    provenKeys: provenKeysOf(columns, constraints, context),
+    hasContract: enforcesContract(node),
+    constraints,
     isPrivate: isPrivate(node),
     materialized: textOr(config["materialized"], "") || "view",
     owner: ownerOf(node),

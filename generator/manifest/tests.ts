@@ -1,13 +1,7 @@
 import { groupedBy } from "@routewright/runtime/model";
-import {
-  type ColumnGuarantees,
-  type ColumnTests,
-  enforcesConstraints,
-  type ModelColumn,
-  NO_GUARANTEES,
-  refOf,
-} from "./model-columns.js";
-import { type JsonObject, objectOr, objectsOf, textOr, textsOf } from "./json.js";
+import { type Constraint, refOf } from "./constraints.js";
+import { type ColumnGuarantees, type ColumnTests, type ModelColumn, NO_GUARANTEES } from "./model-columns.js";
+import { type JsonObject, objectOr, textOr, textsOf } from "./json.js";
 import { byText } from "./strings.js";
 
 /** A test of the project. */
@@ -150,37 +144,28 @@ export interface ModelContext {
   readonly tests: readonly NodeTest[];
 }
 
-/**
- * A column counts only where it is never null: `unique` tests and constraints ignore nulls. ClickHouse enforces no
- * constraint.
- */
+/** A column counts only where it is never null: `unique` tests and constraints ignore nulls. */
 export function provenKeysOf(
-  node: JsonObject,
   columns: readonly ModelColumn[],
+  constraints: readonly Constraint[],
   { adapter, tests }: ModelContext,
 ): readonly (readonly string[])[] {
-  const isClickhouse = adapter === "clickhouse";
-  const constraints = isClickhouse || !enforcesConstraints(node) ? [] : constraintKeys(node);
   const isNeverNull = (name: string): boolean => {
     const { notNull, type } = columns.find((column) => column.name === name) ?? { notNull: null, type: null };
-    return notNull !== null || (isClickhouse && type !== null && !/\bNullable\(/.test(type));
+    return notNull !== null || (adapter === "clickhouse" && type !== null && !/\bNullable\(/.test(type));
   };
   const isProven = (key: readonly string[]): boolean => key.length > 0 && key.every(isNeverNull);
   // The test of a combination groups nulls as it does values.
   const tested = tests.map(testedKeyOf).filter((key) => key.length > 1 || isProven(key));
-  return [...tested, ...constraints.filter(isProven)];
+  return [
+    ...tested,
+    ...constraints
+      .filter(isKey)
+      .map((each) => each.columns)
+      .filter(isProven),
+  ];
 }
 
-function constraintKeys(node: JsonObject): readonly (readonly string[])[] {
-  const isUnique = ({ type }: JsonObject): boolean => type === "unique" || type === "primary_key";
-  const ofColumns = Object.entries(objectOr(node["columns"])).flatMap(([key, value]) => {
-    const column = objectOr(value);
-    return objectsOf(column["constraints"]).some(isUnique) ? [[textOr(column["name"], "") || key]] : [];
-  });
-  return [
-    ...ofColumns,
-    ...objectsOf(node["constraints"])
-      .filter(isUnique)
-      .map(({ columns }) => textsOf(columns)),
-  ];
+function isKey({ type }: Constraint): boolean {
+  return type === "unique" || type === "primary_key";
 }

@@ -33,6 +33,7 @@ interface EndpointRecord {
   readonly title?: string;
   readonly synonyms?: readonly string[];
   readonly stability?: "preview";
+  readonly enforced?: readonly string[];
   readonly version?: string;
   readonly successorChanges?: readonly string[];
   readonly columns: readonly {
@@ -172,6 +173,7 @@ function endpointOf(
     description: record?.description ?? "",
     synonyms: record?.synonyms ?? [],
     ...(record?.stability && { stability: record.stability }),
+    ...(record?.enforced && { enforced: record.enforced }),
     methods,
     columns: columnsOf(endpoint, record, row),
     parameters: legacy ? null : parametersOf(endpoint, record),

@@ -69,8 +69,8 @@ export const FACT_CHANGES: readonly Row[] = [
       columns.total.constraints = [];
       columns.code.constraints = [];
     },
-    ["unique-test-removed total", "reference-changed code"],
-    ["unique-test-added total", "reference-added code"],
+    ["unique-test-removed total", "reference-changed code", "constraint-removed"],
+    ["unique-test-added total", "reference-added code", "constraint-added"],
     withConstraints,
   ),
   row(

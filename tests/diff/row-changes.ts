@@ -46,8 +46,8 @@ export const ROW_CHANGES: readonly Row[] = [
       model.columns = {};
       model.config.meta.api = { allow_unfiltered: true };
     },
-    "columns-undeclared",
-    "columns-declared",
+    ["columns-undeclared", "constraint-removed"],
+    ["columns-declared", "constraint-added"],
     (model) => {
       model.config.meta.api = { allow_unfiltered: true };
     },
@@ -55,8 +55,8 @@ export const ROW_CHANGES: readonly Row[] = [
   row(
     "a not_null constraint goes",
     ({ columns }) => (columns.id.constraints = []),
-    "column-made-nullable id",
-    "column-made-non-null id",
+    ["column-made-nullable id", "constraint-removed"],
+    ["column-made-non-null id", "constraint-added"],
   ),
   ...(
     [
@@ -64,7 +64,12 @@ export const ROW_CHANGES: readonly Row[] = [
       ["the table becomes a view", config({ materialized: "view" })],
     ] as const
   ).map(([change, edit]) =>
-    row(`${change}, so dbt builds no constraint`, edit, "column-made-nullable id", "column-made-non-null id"),
+    row(
+      `${change}, so dbt builds no constraint`,
+      edit,
+      ["column-made-nullable id", "constraint-removed"],
+      ["column-made-non-null id", "constraint-added"],
+    ),
   ),
   row(
     "a second accepted_values test allows fewer",

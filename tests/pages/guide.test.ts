@@ -32,7 +32,10 @@ const manifest = manifestOf([
     routewright: { former_paths: [{ path: "/v1/shop/turnover" }] },
   },
   { name: "wages", schema, tags: ["production", "staff", "tier2", "api:wages"], columns: { name: "text" } },
-]);
+]) as { nodes: Record<string, { config?: object; constraints?: readonly object[] }> };
+const sales = manifest.nodes["model.test.sales"];
+Object.assign(sales?.config ?? {}, { materialized: "table", contract: { enforced: true } });
+if (sales !== undefined) sales.constraints = [{ type: "check", expression: `region <> '<b>'` }];
 const url = await serveManifest(manifest, { RATE_LIMITS: "tier0=1234,tier1=2000,tier2=3000,tier3=4000" });
 
 const codeOf = (page: Page, name: string) => page.getByRole("region", { name, exact: true }).innerText();
@@ -138,6 +141,21 @@ describe.skipIf(!needs("chromium", "curl"))("/guide", () => {
     const { page: premium } = await open(KEYS.tier2);
     expect(await premium.locator("article").innerText()).toContain("This tab calls as Premium (tier2).");
     expect(problems).toEqual([]);
+  });
+
+  it("names what is enforced of rows, and the catalogue and the explorer do", async () => {
+    const enforced = ["contract", "check (region <> '<b>')"];
+    const { page } = await open();
+    const row = page.getByRole("row", { name: "/v1/shop/sales contract" });
+    expect(await row.innerText()).toContain(enforced.join(", "));
+    const response = await fetch(`${url}/v1/system/catalogue`);
+    const { endpoints } = (await response.json()) as { endpoints: readonly object[] };
+    expect(endpoints[0]).toMatchObject({ path: "/v1/shop/sales", enforced });
+    expect(endpoints[1]).not.toHaveProperty("enforced");
+    const explorer = await visit(browser.context, url, "/explore?endpoint=/v1/shop/sales");
+    expect(await explorer.page.getByText("Enforced", { exact: true }).locator("..").innerText()).toContain(
+      enforced.join(", "),
+    );
   });
 
   it("shows no endpoint that the key may not call where CATALOGUE=allowed", async () => {

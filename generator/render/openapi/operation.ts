@@ -12,6 +12,7 @@ import {
   TIER_NAMES,
 } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
+import { enforcedText } from "../../catalogue/enforced.js";
 import { operationIdOf } from "./names.js";
 import { codeList, paragraphs } from "./markdown.js";
 import { queryParameters, requestBody, requiredFilters } from "./parameters.js";
@@ -102,6 +103,7 @@ function descriptionOf(entry: CatalogueEntry, isFormer: boolean): string {
     tier,
     stability,
     freshness,
+    enforced,
     deprecationDate,
     goneAt,
     successor,
@@ -123,6 +125,7 @@ function descriptionOf(entry: CatalogueEntry, isFormer: boolean): string {
       : "Pages follow each other by `cursor`: none slips while the rows are built again.",
     stability === undefined ? "" : "A preview: it may change without notice.",
     freshness === undefined ? "" : `Its rows are fresh ${freshnessText(freshness)}.`,
+    enforced === undefined ? "" : enforcedText(enforced),
     onFailedTest === undefined ? "" : "No rows are served while a test of them fails.",
     deprecationDate === null ? "" : `Deprecated: may be removed from ${deprecationDate} on.`,
     goneAt === undefined ? "" : `Answers 410 from ${goneAt} on.`,

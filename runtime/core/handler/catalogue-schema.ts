@@ -169,6 +169,10 @@ export const CATALOGUE_SCHEMA = openRecord({
             "As in `X-Data-Quality`; absent where the model has no tests.",
             oneOf(["passed", "failed", "unknown"]),
           ),
+          enforced: described(
+            "What is enforced when rows are built: `contract` (names and types of columns), and constraints of the database.",
+            texts,
+          ),
           on_failed_test: described("`refuse`: no rows are served while a test fails.", oneOf(["refuse"])),
           filter: described("Whether callers combine conditions on these columns by `filter`.", flag),
           fields: described("Whether callers choose columns by `fields`.", flag),

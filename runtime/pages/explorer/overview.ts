@@ -64,12 +64,13 @@ function formerPath({ path, sunset }: NonNullable<CatalogueEndpoint["former_path
 
 /** Latest build, tests, page size and order. */
 export function facts(endpoint: CatalogueEndpoint): HTMLElement {
-  const { callable, last_build, data_as_of, freshness, pagination, sort } = endpoint;
+  const { callable, last_build, data_as_of, freshness, enforced, pagination, sort } = endpoint;
   const rows: (readonly [string, readonly Child[]])[] = [
     ["Last build", callable ? buildFact(last_build) : [NOT_SHOWN]],
     ["Data as of", data_as_of === null ? [] : [time(data_as_of)]],
     ["Promised", callable && freshness ? promiseFact(freshness) : []],
     ["Tests", callable ? testsFacts(endpoint) : [NOT_SHOWN]],
+    ["Enforced", enforced === undefined ? [] : [enforced.join(", ")]],
     [
       "Rows per page",
       pagination === null

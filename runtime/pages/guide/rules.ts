@@ -19,6 +19,7 @@ export function freshness({ plain }: Examples, { endpoints }: CatalogueBody): re
     ),
     ...(promised.length === 0 ? [] : promises(promised)),
     ...qualities(endpoints.filter(({ quality }) => quality !== undefined)),
+    constraints(endpoints),
     paragraph(
       "Each response has an ",
       code("ETag"),
@@ -32,6 +33,16 @@ export function freshness({ plain }: Examples, { endpoints }: CatalogueBody): re
         curlOf(plain).replace("curl ", "curl --etag-save rows.etag --etag-compare rows.etag "),
       ),
   ];
+}
+
+/** Contracts and constraints, where there are any. */
+function constraints(endpoints: CatalogueBody["endpoints"]): Child {
+  const lines = endpoints.flatMap(({ path, enforced }) =>
+    enforced === undefined ? [] : [el("tr", el("th", { scope: "row" }, path), el("td", enforced.join(", ")))],
+  );
+  return (
+    lines.length > 0 && table("Enforced when rows are built", ["Path", "Contract and constraints"], lines)
+  );
 }
 
 /** What dbt's tests say of the rows, where there are any. */
