@@ -4,6 +4,11 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CLICKHOUSE_INSTALL, CLICKHOUSE_LIBRARY } from "../../scripts/clickhouse/start-clickhouse.js";
 
+const READERS_OF_NODE =
+  "npm install --prefix .data/readers/node @stoplight/prism-cli@5.16.0 newman@6.2.2 openapi-to-postmanv2@6.3.3 axios@1.21.1";
+const READERS_OF_PYTHON =
+  "pip install uv && uv pip install --target .data/readers/python dlt==1.31.0 fastmcp==4.1.6 openapi-generator-cli==7.26.0";
+
 /** Programs that some tests run, and how to install each. `.ci/run` installs all of them. */
 const INSTALL = {
   chromium: "apt-get install chromium",
@@ -36,6 +41,15 @@ const INSTALL = {
   "odata-csdl": "npm install --prefix .data/odata odata-csdl@0.11.2 libxml2-wasm@0.7.2",
   "@odata/client": "npm install --prefix .data/odata @odata/client@2.21.10 o.js@2.0.0",
   odata: "pip install --target .data/odata/python python-odata==0.8.1",
+  prism: READERS_OF_NODE,
+  dlt: READERS_OF_PYTHON,
+  "openapi-generator-cli": READERS_OF_PYTHON,
+  "tap-rest-api-msdk":
+    "pip install uv && uv pip install --target .data/readers/singer tap-rest-api-msdk==1.4.2 langchain-mcp-adapters==0.3.2 'setuptools<81'",
+  go: "apt-get install golang-go",
+  javac: "apt-get install default-jdk-headless",
+  "odata-client-core-5.0.0.jar":
+    "apt-get install maven && mvn -f tests/end-to-end/pom.xml dependency:copy-dependencies -DoutputDirectory=$PWD/.data/readers/java",
   "@duckdb/node-api": "npm install --prefix .data/duckdb @duckdb/node-api@1.5.6-r.1",
   "libchdb.so": CLICKHOUSE_INSTALL,
   moto_server: "pip install 'moto[server,s3,iam]==5.2.5'",
@@ -60,6 +74,10 @@ const FOLDERS = [
     "duckdb/node_modules",
     "odata/node_modules",
     "odata/python",
+    "readers/node/node_modules/.bin",
+    "readers/python/bin",
+    "readers/singer/bin",
+    "readers/java",
   ].map((path) => fileURLToPath(new URL(`../../.data/${path}`, import.meta.url))),
 ];
 
@@ -110,7 +128,7 @@ function variable(program: Program): string {
 function isExecutable(path: string): boolean {
   try {
     // A module is loaded by a program.
-    accessSync(path, path.endsWith(".so") ? constants.R_OK : constants.X_OK);
+    accessSync(path, /\.(?:so|jar)$/.test(path) ? constants.R_OK : constants.X_OK);
     return true;
   } catch {
     return false;

@@ -36,7 +36,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
   "follow the pages' commands, or install the packages and use them": [
     ...within("readme", "commands", "how-to", "traces"),
     ...within("packaging", "install"),
-    ...within("end-to-end", "generated-clients", "typed-client"),
+    ...within("end-to-end", "clients", "generated-clients", "typed-client"),
     ...within("ramp/api", "clients"),
     ...within("server/odata", "clients"),
     ...within("starter", "clickhouse-copy", "copies"),

@@ -278,10 +278,10 @@ function isDirection(text: string): text is Direction {
   return text === "ASC" || text === "DESC";
 }
 
-/** The text of `cursor`; null for a page by `offset`. */
+/** The text of `cursor`; null for a page by `offset`. Generated clients may send the default offset, 0, beside it. */
 export function readCursor(fields: RawFields): Result<string> | null {
   const text = readField("cursor", fields);
   const offset = fields.get("offset");
-  const hasBoth = text !== null && offset !== undefined && integerText(offset) !== "";
+  const hasBoth = text !== null && offset !== undefined && !/^\+?0*$/.test(integerText(offset));
   return hasBoth && !isHttpError(text) ? httpError("cursorWithOffset") : text;
 }

@@ -315,9 +315,13 @@ describe("a cursor", () => {
     expect(statusAndBody(await get(`points?cursor=${cursor}`, "zero", another))).toEqual(INVALID);
   });
 
-  it("excludes offset, and is given once", async () => {
+  it("excludes an offset that is not the default, and is given once", async () => {
     const cursor = await cursorOf("points?limit=5");
-    expect(statusAndBody(await get(`points?cursor=${cursor}&offset=0`))).toEqual(
+    for (const offset of ["0", "%2B0", ""])
+      expect((await get(`points?limit=5&cursor=${cursor}&offset=${offset}`)).text).toBe(
+        (await get(`points?limit=5&cursor=${cursor}`)).text,
+      );
+    expect(statusAndBody(await get(`points?cursor=${cursor}&offset=5`))).toEqual(
       refusal(400, "'cursor' and 'offset' exclude each other. Send one of them."),
     );
     for (const target of [
