@@ -2,10 +2,13 @@
 answer per line of stdout as `{columns, rows}` with texts, or `{error}`. `{groups_of: metrics}`: `{groups}`, what they can be grouped by."""
 import datetime
 import json
+import logging
 import sys
 import warnings
 
 warnings.filterwarnings("ignore")
+# MetricFlow logs a trace where an optimization fails, and goes on without it.
+logging.disable(logging.CRITICAL)
 import psycopg2
 import psycopg2.extensions
 from metricflow.engine.metricflow_engine import MetricFlowEngine, MetricFlowQueryRequest

@@ -1,56 +1,17 @@
-import type { ProjectFiles } from "../../support/dbt.js";
-
-type Json = Readonly<Record<string, unknown>>;
-
-const time = (name: string, grain: string, expr = name): Json => ({
-  name,
-  type: "time",
-  expr,
-  type_params: { time_granularity: grain },
-});
-const category = (name: string, expr = name): Json => ({ name, type: "categorical", expr });
-const entity = (name: string, type: string, expr: string): Json => ({ name, type, expr });
-const measure = (name: string, agg: string, expr: string, more: Json = {}): Json => ({
-  name,
-  agg,
-  expr,
-  ...more,
-});
-
-function spine(name: string, column: string, granularity: string): Json {
-  return {
-    name,
-    time_spine: { standard_granularity_column: column },
-    columns: [{ name: column, granularity }],
-  };
-}
-
-const SPINE = (from: string, to: string, step: string, type: string, name: string): string =>
-  `{{ config(materialized='table') }} select n::${type} as ${name} from generate_series(timestamp '${from}', timestamp '${to}', interval '${step}') as n`;
-
-/** A metric at the path that all metrics of a project share. */
-function metric(name: string, type: string, params: Json, filter?: string): Json {
-  const config = { tags: ["production", "all", "api:all"], meta: { routewright: { group_by: "all" } } };
-  return { name, label: name, type, type_params: params, config, ...(filter !== undefined && { filter }) };
-}
-
-const simple = (name: string, of: Json | string, filter?: string): Json =>
-  metric(name, "simple", { measure: of }, filter);
-const derived = (name: string, expr: string, metrics: readonly (Json | string)[]): Json =>
-  metric(name, "derived", { expr, metrics });
-const cumulative = (name: string, of: Json | string, params: Json): Json =>
-  metric(name, "cumulative", { measure: of, cumulative_type_params: params });
-
-interface Semantics {
-  readonly models: readonly Json[];
-  readonly spines: readonly Json[];
-  readonly metrics: readonly Json[];
-}
-
-const files = (sql: ProjectFiles, { models, spines, metrics }: Semantics): ProjectFiles => ({
-  ...sql,
-  "models/semantics.yml": JSON.stringify({ models: spines, semantic_models: models, metrics }),
-});
+import { FUNNEL } from "./funnel.js";
+import {
+  category,
+  cumulative,
+  derived,
+  entity,
+  files,
+  measure,
+  metric,
+  simple,
+  spine,
+  SPINE,
+  time,
+} from "./semantics.js";
 
 /** Orders with items, customers and products: entities in a chain, expressions, ratios, growth by month. */
 const SHOP = files(
@@ -331,5 +292,10 @@ const SENSORS = files(
   },
 );
 
-/** dbt projects with what public ones have: stores with growth by month, subscriptions with balances, events by the hour. */
-export const PROJECTS = { shop: SHOP, subscriptions: SUBSCRIPTIONS, sensors: SENSORS } as const;
+/** dbt projects with what public ones have: stores with growth by month, subscriptions with balances, events by the hour, visits that lead to purchases. */
+export const PROJECTS = {
+  shop: SHOP,
+  subscriptions: SUBSCRIPTIONS,
+  sensors: SENSORS,
+  funnel: FUNNEL,
+} as const;
