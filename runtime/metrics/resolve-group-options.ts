@@ -13,7 +13,13 @@ import {
 import { VALUES } from "../core/model/column-types.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
 import { COMPARISONS, MAX_TOP, MAX_TOTALS } from "../core/model/group-options.js";
-import { type ColumnCondition, type Condition, isGroup, type RawFields } from "../core/model/query.js";
+import {
+  type ColumnCondition,
+  columnsOf,
+  type Condition,
+  isGroup,
+  type RawFields,
+} from "../core/model/query.js";
 import { readInteger, readSingle } from "../core/request/request-fields.js";
 import { earlierPeriod, hasEarlier } from "./compared-period.js";
 
@@ -120,6 +126,13 @@ function readCompare(
   if (range === null)
     return httpError("parameterNeeds", { name: "compare", other: bothDates(grouping.aggregate) });
   const [start, end] = range;
+  const twice = boundTwice(grouping, conditions, range);
+  if (twice !== undefined)
+    return httpError("notCombined", {
+      option: "compare",
+      names: twice,
+      reason: `whose other conditions would hold in the earlier period too: only ${bothDates(grouping.aggregate)} may bound it`,
+    });
   const earlier = earlierPeriod({ start: String(start.value), end: String(end.value) }, by);
   if (earlier === null)
     return httpError("valueNotOfType", {
@@ -160,6 +173,25 @@ function rangeOf(
       .map((end) => [start, end] as const),
   );
   return ranges.length === 1 ? (ranges[0] ?? null) : null;
+}
+
+/** The compared time, or what one period of it alone has, if conditions name it beside the range: they move with no period. */
+function boundTwice(
+  { aggregate, measures }: AskedGrouping,
+  conditions: readonly Condition[],
+  range: readonly ColumnCondition[],
+): string | undefined {
+  const leaves = measures.flatMap(({ metric }) => leavesOf(metric));
+  const isTime = (name: string): boolean =>
+    aggregate.of === "measures"
+      ? range.some(({ column }) => column === name)
+      : leaves.some(
+          ({ time }) => withoutMetricTime(name, time) === time || isNamedByPeriod(aggregate, name, time),
+        );
+  return conditions
+    .filter((each) => !range.some((bound) => bound === each))
+    .flatMap(columnsOf)
+    .find(isTime);
 }
 
 const bothDates = ({ of }: Aggregate): string =>

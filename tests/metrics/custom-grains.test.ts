@@ -94,6 +94,13 @@ it("a period whose name is another in each year is compared with none", async ()
     expect(await ask(`amount?group_by=${name}&${days}`)).toEqual({
       detail: expect.stringContaining(`'group_by' cannot have ${name} with 'compare'`),
     });
+  for (const name of ["metric_time", "order__ordered_at", "metric_time__fiscal_quarter"])
+    expect(await ask(`amount?${name}[null]=false&${days}`)).toEqual({
+      detail: expect.stringContaining(`'compare' has no value for ${name}, whose other conditions`),
+    });
+  expect(await ask(`amount?metric_time__extract_month=1&${days}`)).toEqual([
+    { amount: 12, amount__previous: null, amount__change: null },
+  ]);
   expect(await ask(`amount?group_by=metric_time__extract_quarter&${days}`)).toEqual([
     { metric_time__extract_quarter: 1, amount: 123, amount__previous: null, amount__change: null },
     { metric_time__extract_quarter: 2, amount: 13, amount__previous: null, amount__change: null },

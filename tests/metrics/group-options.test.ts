@@ -289,6 +289,12 @@ describe("refused", () => {
       "group_by=region&compare=previous_year&start_date=2024-02-01&end_date=2024-01-01",
       /with a period before/,
     ],
+    ...["day[eq]=2024-01-15", "day[ne]=2024-01-15", "filter=day lt 2024-01-20 or region eq 'EU'"].map(
+      (more): readonly [string, RegExp] => [
+        `group_by=region&compare=previous_year&start_date=2024-01-01&end_date=2024-01-31&${more}`,
+        /^'compare' has no value for day, whose other conditions would hold in the earlier period too/,
+      ],
+    ),
     ["group_by=region&measures=orders&revenue[gt]=1", "'revenue' must be asked in 'measures'."],
     ["group_by=region&measures=orders&orders[gt]=many", /'orders\[gt\]' must be an integer/],
     ["group_by=region&measures=orders&orders[like]=1", /orders\[like\]/],

@@ -68,7 +68,7 @@ export function salesModels(schema: string, types: Readonly<Record<string, strin
       ],
     },
     routewright: {
-      filters: ["region"],
+      filters: ["region", "day"],
       filter: true,
       aggregate: {
         group_by: [

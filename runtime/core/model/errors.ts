@@ -244,7 +244,7 @@ export const ERRORS = {
   ),
   notCombined: badRequest(
     "'{option}' has no value for {names}, {reason}.",
-    "`totals` or `other` is sent for a metric with a window, an offset, a to-date or a choice of one time, or by a list, map or tuple of ClickHouse",
+    "`totals` or `other` is sent for a metric with a window, an offset, a to-date or a choice of one time, or by a list, map or tuple of ClickHouse; `compare` is sent with a further condition on the compared time",
   ),
   notCompared: badRequest(
     "'group_by' cannot have {name} with 'compare': its periods do not follow those of the period before.",
