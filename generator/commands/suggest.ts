@@ -19,6 +19,7 @@ import { firstDay, USAGE_DAYS } from "../diff/usage.js";
 import { parseModels } from "../manifest/catalog.js";
 import { textOr } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
+import { counted } from "../report/report.js";
 import { writeFiles } from "../output/replace-file.js";
 import { liveFacts } from "../suggest/live-facts.js";
 import { type EditedModel, type Patch, patchOf, pathIn } from "../suggest/project-files.js";
@@ -86,7 +87,7 @@ async function suggest(options: SuggestOptions): Promise<CommandResult> {
     databaseUrl,
     clickhouse: clickhouseUrl === null ? null : clickhouseAddress(clickhouseUrl),
   };
-  const notes: string[] = [];
+  const notes = [...untypedNote(catalogue)];
   const found = await withProgress("Reading models", (progress) =>
     foundIn(
       serving,
@@ -107,6 +108,15 @@ interface CommandInput {
   readonly dbtVersion: string | null;
   /** What could not be read. */
   readonly notes: string[];
+}
+
+/** Filters and orders are suggested by type. */
+function untypedNote({ entries }: Catalogue): readonly string[] {
+  const untyped = entries.filter(({ columns }) => columns.some(({ type }) => type === null));
+  if (untyped.length === 0) return [];
+  return [
+    `Without types of columns, of ${counted(untyped.length, "endpoint")}: run \`dbt docs generate\` and name its file with --catalog, or run \`routewright columns pull\`.`,
+  ];
 }
 
 /** With the database and usage where they can be read, else by the YAML alone. */

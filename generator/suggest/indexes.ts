@@ -32,6 +32,8 @@ export async function suggestIndexes(
   const { facts, materialized } = context;
   if (facts.rows === null || facts.rows < LEAST_ROWS || !STORED.has(materialized)) return [];
   const found = new Map<string, Suggestion>();
+  const ofPages = await indexOfPages(entry, context);
+  if (ofPages?.trial !== undefined) found.set(ofPages.trial.column, ofPages);
   for (const { filter, name } of filtersOf(entry)) {
     const { column } = filter;
     const isPlain = filter.operator !== "ILIKE" && !("case" in filter);
@@ -50,6 +52,36 @@ export async function suggestIndexes(
     if (suggestion !== null) found.set(column, suggestion);
   }
   return [...found.values()];
+}
+
+/** An index for the order of the pages: PostgreSQL reads it either way, and sorts by the other columns what has one value. */
+async function indexOfPages(entry: CatalogueEntry, context: IndexContext): Promise<Suggestion | null> {
+  const { facts } = context;
+  const { sort, cursor = [], pagination, relation } = entry;
+  const names = new Set(sort.map(([column]) => column));
+  const order = [
+    ...sort,
+    ...cursor.filter((column) => !names.has(column)).map((column) => [column, "ASC"] as const),
+  ];
+  const [first] = order;
+  if (first === undefined || pagination === null || facts.rows === null || facts.sortKey !== null)
+    return null;
+  const [column, direction] = first;
+  if (isDeclared(column, context)) return null;
+  const anyValue = { name: column, column, operator: "=", type: "string" } as const;
+  if ((await context.usesIndex(relation, anyValue)) !== false) return null;
+  const other = order.findIndex((key) => key[1] !== direction);
+  const indexed = order.slice(0, other < 0 ? undefined : other).map(([name]) => name);
+  const distinct = Math.max(...indexed.map((name) => facts.columns.get(name)?.distinct ?? 0));
+  if (indexed.length < order.length && distinct < LEAST_VALUES) return null;
+  const limit = pagination.defaultLimit;
+  const read = indexed.length === order.length ? limit : limit + facts.rows / distinct;
+  return {
+    ...postgresIndex(entry, indexed),
+    reason: `each page by ${indexed.join(", ")} reads and sorts the whole relation (EXPLAIN)`,
+    figures: [`${about(facts.rows)} rows are read, with an index ${about(read)} (estimate)`],
+    trial: { relation, column, page: { order, limit } },
+  };
 }
 
 /** Whether the model's config names an index or a projection of the column already: the next build makes it. */
@@ -74,15 +106,24 @@ function ofPostgres(
 ): Suggestion | null {
   const known = columns.get(column);
   if (known === undefined || rows === null || known.distinct < LEAST_VALUES) return null;
-  const relation = entry.relation.map(identifier).join(".");
   return {
-    ...subjectOf(entry, column),
-    kind: "index",
+    ...postgresIndex(entry, [column]),
     reason: `each request that filters by ${name} reads the whole relation (EXPLAIN)`,
     figures: [`${about(rows)} rows are read, with an index ${about(rows / known.distinct)} (estimate)`],
-    edits: [{ at: ["config", "indexes"], value: { columns: [column] }, how: "add" }],
-    statement: `CREATE INDEX ON ${relation} (${identifier(column)})`,
     trial: { relation: entry.relation, column },
+  };
+}
+
+function postgresIndex(
+  entry: CatalogueEntry,
+  columns: readonly string[],
+): Omit<Suggestion, "reason" | "figures"> {
+  const relation = entry.relation.map(identifier).join(".");
+  return {
+    ...subjectOf(entry, columns.join(", ")),
+    kind: "index",
+    edits: [{ at: ["config", "indexes"], value: { columns: [...columns] }, how: "add" }],
+    statement: `CREATE INDEX ON ${relation} (${columns.map(identifier).join(", ")})`,
   };
 }
 

@@ -1,14 +1,21 @@
-import { groupedBy, type Json, servedPaths } from "@routewright/runtime/model";
+import { groupedBy, servedPaths } from "@routewright/runtime/model";
 import type { RecordedUsage, Warehouse } from "@routewright/runtime/server";
 import { catalogueOf, type CatalogueOptions } from "../catalogue/build.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
-import { objectOr, textOr } from "../manifest/json.js";
+import { type JsonObject, objectOr, textOr } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { recordedShapes } from "../diff/recorded-shapes.js";
 import { suggestFilters } from "./filter-columns.js";
 import { suggestIndexes } from "./indexes.js";
 import { suggestSettings } from "./settings.js";
-import { type EndpointUsage, META, NO_FACTS, type RelationFacts, type Suggestion } from "./suggestion.js";
+import {
+  type EndpointUsage,
+  META,
+  type ModelEdit,
+  NO_FACTS,
+  type RelationFacts,
+  type Suggestion,
+} from "./suggestion.js";
 
 /** A database as a run reads it. */
 export interface SuggestDatabase {
@@ -108,19 +115,27 @@ function accepted(
 function withSettings(manifest: Manifest, suggestions: readonly Suggestion[]): Manifest {
   const byModel = groupedBy(suggestions, ({ model }) => model);
   const models = manifest.models.map((model) => {
-    const settings = new Map<string, Json>(Object.entries(model.routewright as Record<string, Json>));
-    for (const { at, value, how } of (byModel.get(model.uniqueId) ?? []).flatMap(({ edits }) => edits)) {
-      const [place, own, key] = at;
-      if (place !== META || own !== "routewright" || typeof key !== "string") continue;
-      const known = settings.get(key);
-      settings.set(
-        key,
-        how === "set" ? value : [...(Array.isArray(known) ? (known as readonly Json[]) : []), value],
-      );
-    }
-    return { ...model, routewright: Object.fromEntries(settings) };
+    const edits = (byModel.get(model.uniqueId) ?? []).flatMap((suggestion) => suggestion.edits);
+    const { api } = model;
+    return {
+      ...model,
+      routewright: edited(model.routewright, "routewright", edits),
+      api: api && { ...api, value: edited(api.value, "api", edits) },
+    };
   });
   return { ...manifest, models };
+}
+
+/** The keys of `meta.routewright` or `meta.api` as if the edits were made. */
+function edited(written: unknown, place: "routewright" | "api", edits: readonly ModelEdit[]): JsonObject {
+  const settings = new Map<string, unknown>(Object.entries(objectOr(written)));
+  for (const { at, value, how } of edits) {
+    const [meta, own, key] = at;
+    if (meta !== META || own !== place || typeof key !== "string") continue;
+    const known = settings.get(key);
+    settings.set(key, how === "set" ? value : [...(Array.isArray(known) ? (known as unknown[]) : []), value]);
+  }
+  return Object.fromEntries(settings);
 }
 
 function usageOf(

@@ -1,4 +1,4 @@
-import type { Json } from "@routewright/runtime/model";
+import type { Json, SortKey } from "@routewright/runtime/model";
 import type { YamlEdit } from "./yaml-edit.js";
 
 /** What can be suggested: of a model's YAML, or of the database. */
@@ -41,14 +41,20 @@ export interface Suggestion {
   readonly edits: readonly ModelEdit[];
   /** Of the database. */
   readonly statement?: string;
-  /** The condition by which `--try` measures the statement. */
+  /** What `--try` measures before and after the statement. */
   readonly trial?: Trial;
 }
 
-/** A statement that is tried: rows whose column has the value, in the order of `sort`. */
+/** What is measured: the rows that have one value of the column, or the first page in an order. */
 export interface Trial {
   readonly relation: readonly [schema: string, name: string];
   readonly column: string;
+  readonly page?: FirstPage;
+}
+
+export interface FirstPage {
+  readonly order: readonly SortKey[];
+  readonly limit: number;
 }
 
 /** Sets a key of `meta.routewright`. */

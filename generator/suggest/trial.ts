@@ -1,5 +1,6 @@
 import { type ClickhouseAddress, messageOf } from "@routewright/runtime/model";
-import type { Suggestion, Trial } from "./suggestion.js";
+import type { Client } from "pg";
+import type { FirstPage, Suggestion, Trial } from "./suggestion.js";
 import { clickhouseIdentifier } from "../verify/clickhouse-relations.js";
 import { identifier } from "./indexes.js";
 
@@ -69,10 +70,10 @@ export async function postgresTrial(url: string): Promise<TrialDatabase> {
     statement_timeout: TIMEOUT_MS,
   });
   await client.connect();
-  const measureOnce = async (text: string, value: unknown): Promise<Measured> => {
+  const measureOnce = async ({ text, values }: TrialRequest): Promise<Measured> => {
     const { rows } = await client.query<{ "QUERY PLAN": readonly [Explained] }>(
       `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${text}`,
-      [value],
+      [...values],
     );
     const explained = rows[0]?.["QUERY PLAN"][0];
     return explained === undefined
@@ -80,31 +81,51 @@ export async function postgresTrial(url: string): Promise<TrialDatabase> {
       : { rows: rowsRead(explained.Plan), ms: explained["Execution Time"] };
   };
   return {
-    measure: async ({ relation, column }, statement) => {
-      const [table, name] = [relation.map(identifier).join("."), identifier(column)];
+    measure: async (trial, statement) => {
+      const table = trial.relation.map(identifier).join(".");
       await client.query("BEGIN");
       try {
-        const found = await client.query<{ value: string }>(
-          `SELECT ${name}::text AS value FROM ${table} WHERE ${name} IS NOT NULL
-            OFFSET (SELECT count(*) / 2 FROM ${table} WHERE ${name} IS NOT NULL) LIMIT 1`,
-        );
-        const value = found.rows[0]?.value;
-        if (value === undefined) return null;
-        const type = await client.query<{ type: string }>(
-          "SELECT pg_catalog.format_type(atttypid, atttypmod) AS type FROM pg_catalog.pg_attribute WHERE attrelid = $1::regclass AND attname = $2",
-          [table, column],
-        );
-        const text = `SELECT * FROM ${table} WHERE ${name} = $1::text::${type.rows[0]?.type ?? "text"}`;
-        const before = await median(() => measureOnce(text, value));
+        const request =
+          trial.page === undefined ? await byValue(client, table, trial.column) : ofPage(table, trial.page);
+        if (request === null) return null;
+        const before = await median(() => measureOnce(request));
         await client.query(statement);
         await client.query(`ANALYZE ${table}`);
-        return [before, await median(() => measureOnce(text, value))];
+        return [before, await median(() => measureOnce(request))];
       } finally {
         await client.query("ROLLBACK");
       }
     },
     close: () => client.end(),
   };
+}
+
+/** What a caller asks, as a statement. */
+interface TrialRequest {
+  readonly text: string;
+  readonly values: readonly string[];
+}
+
+/** The rows that have the value of the row in the middle; null where there is none. */
+async function byValue(client: Client, table: string, column: string): Promise<TrialRequest | null> {
+  const name = identifier(column);
+  const found = await client.query<{ value: string }>(
+    `SELECT ${name}::text AS value FROM ${table} WHERE ${name} IS NOT NULL
+      OFFSET (SELECT count(*) / 2 FROM ${table} WHERE ${name} IS NOT NULL) LIMIT 1`,
+  );
+  const value = found.rows[0]?.value;
+  if (value === undefined) return null;
+  const type = await client.query<{ type: string }>(
+    "SELECT pg_catalog.format_type(atttypid, atttypmod) AS type FROM pg_catalog.pg_attribute WHERE attrelid = $1::regclass AND attname = $2",
+    [table, column],
+  );
+  const text = `SELECT * FROM ${table} WHERE ${name} = $1::text::${type.rows[0]?.type ?? "text"}`;
+  return { text, values: [value] };
+}
+
+function ofPage(table: string, { order, limit }: FirstPage): TrialRequest {
+  const keys = order.map(([column, direction]) => `${identifier(column)} ${direction}`).join(", ");
+  return { text: `SELECT * FROM ${table} ORDER BY ${keys} LIMIT ${String(limit)}`, values: [] };
 }
 
 interface Explained {

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { routewright } from "../commands/run.js";
 import { ownDatabase, ownSchema, queryAt } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
+import { recordedIn } from "../diff/recorded-usage.js";
 import { ownFolder } from "../support/service.js";
 
 const ROWS = 60_000;
@@ -122,8 +123,8 @@ describe("routewright suggest", () => {
       "title Orders",
       "description customer",
       "tier tier0",
-      "index id",
       "index day",
+      "index id",
       "index customer",
     ]);
     const of = (name: string) => all.suggestions.find(({ kind, subject }) => `${kind} ${subject}` === name);
@@ -146,7 +147,7 @@ describe("routewright suggest", () => {
       "- name: status # one of three\n        data_tests:\n          - accepted_values:\n",
     );
     expect(text).toMatch(/filters:\n +- id\n +- day\n +- status\n +- customer\n/);
-    expect(text).toMatch(/indexes:\n +- columns:\n +- id\n/);
+    expect(text).toMatch(/indexes:\n +- columns:\n +- day\n +- columns:\n +- id\n/);
     expect(named(await found(folder, databaseUrl))).toEqual([]);
   });
 
@@ -168,6 +169,57 @@ describe("routewright suggest", () => {
     expect((await run(project(), databaseUrl, "--try", databaseUrl)).err).toContain(
       "--try names the serving database",
     );
+  });
+
+  it("measures the first page in its order, and names columns that have one direction", async () => {
+    const { databaseUrl } = await import("../support/database.js");
+    const other = await ownDatabase();
+    await queryAt(other, `CREATE SCHEMA ${schema}`);
+    await queryAt(other, TABLE(schema));
+    const sortedBy = (...sort: readonly (readonly [string, string])[]) => {
+      const meta = {
+        api: {
+          allow_unfiltered: true,
+          pagination: { enabled: true, default_limit: 100, max_limit: 1000 },
+          sort: sort.map(([column, direction]) => ({ column, direction })),
+        },
+      };
+      return project({}, { config: { materialized: "table", meta } });
+    };
+    const indexIn = async (folder: string) =>
+      (await found(folder, databaseUrl, "--try", other)).suggestions.find(({ kind }) => kind === "index");
+    const amount = await indexIn(sortedBy(["amount", "DESC"]));
+    expect(amount).toMatchObject({
+      subject: "amount",
+      reason: "each page by amount reads and sorts the whole relation (EXPLAIN)",
+    });
+    expect(amount?.figures.join()).toMatch(
+      /about 60,000 rows are read, with an index about 101 \(estimate\),measured, median of 5: 60,000 rows in [\d.]+ ms before, 101 rows in/,
+    );
+    const both = await indexIn(sortedBy(["status", "DESC"], ["note", "DESC"], ["id", "ASC"]));
+    expect(both?.subject).toBe("status, note");
+    expect(both?.figures.join()).toMatch(/ 10\d rows in [\d.]+ ms after/);
+    // Three values: each has 20,000 rows to sort.
+    expect((await indexIn(sortedBy(["status", "DESC"], ["id", "ASC"])))?.subject).not.toContain("status");
+  });
+
+  it("says how many requests of those with a shape filter by nothing", async () => {
+    const route = "/v1/shop/orders";
+    const shapes = new Map([
+      ["GET json tier0 limit", 30],
+      ["GET json tier0", 5],
+    ]);
+    const usage = await recordedIn([{ route, requests: 40, shapes }]);
+    const { suggestions } = await found(project(), usage);
+    expect(suggestions.find(({ kind }) => kind === "filters")?.figures).toContain(
+      "35 of 40 requests of 30 days filtered by nothing",
+    );
+  });
+
+  it("says that it needs the types of columns, where nothing names them", async () => {
+    const columns = { day: { name: "day" } };
+    const { notes } = await found(project({}, { columns }), null);
+    expect(notes.join(" ")).toContain("Without types of columns, of 1 endpoint: run `dbt docs generate`");
   });
 
   it("touches no setting that stands in a folder or in SQL", async () => {
