@@ -1,12 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-import { ON_BOTH_ENGINES } from "./support/on-both-engines.js";
 import { needs } from "./support/needs.js";
-import { filesOf, type TestSet } from "./support/test-sets.js";
+import { filesOf, filesOnClickhouse, type TestSet } from "./support/test-sets.js";
 
 const source = (file: string): string => fileURLToPath(new URL(`../${file}`, import.meta.url));
 
-const files = filesOf((process.env["TEST_SET"] ?? "all") as TestSet);
+const set = (process.env["TEST_SET"] ?? "all") as TestSet;
 
 export default defineConfig({
   resolve: {
@@ -22,7 +21,7 @@ export default defineConfig({
   test: {
     root: source("."),
     projects: [
-      { extends: true, test: { name: "postgres", include: [...files] } },
+      { extends: true, test: { name: "postgres", include: [...filesOf(set)] } },
       // The same suites on the other engine.
       ...(needs("libchdb.so", "python3")
         ? [
@@ -30,7 +29,7 @@ export default defineConfig({
               extends: true as const,
               test: {
                 name: "clickhouse",
-                include: ON_BOTH_ENGINES.filter((file) => files.includes(file)),
+                include: [...filesOnClickhouse(set)],
                 env: { TEST_ENGINE: "clickhouse" },
               },
             },

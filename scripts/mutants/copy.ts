@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import type { TestSet } from "../../tests/support/test-sets.js";
 
 /** A run of tests that takes longer is in a loop that the mutant made. */
 const RUN_MS = 15 * 60_000;
@@ -78,14 +79,14 @@ export class Copy {
     }
   }
 
-  /** The first of these test files that fails; null if none does. */
-  async failureOf(files: readonly string[]): Promise<string | null> {
+  /** The first of these test files that fails, on the engines that the set runs them on; null if none does. */
+  async failureOf(files: readonly string[], set: TestSet): Promise<string | null> {
     if (files.length === 0) return null;
     const results = join(this.root, ".data/results.json");
     rmSync(results, { force: true });
     const vitest = ["npx", "vitest", "run", "--config", "tests/vitest.config.ts", "--bail", "1"];
     const reporter = ["--reporter=json", "--outputFile", results];
-    const { code, isStopped, output } = await this.#run([...vitest, ...reporter, ...files]);
+    const { code, isStopped, output } = await this.#run([...vitest, ...reporter, ...files], set);
     if (code === 0) return null;
     if (isStopped) return "(no end)";
     if (!existsSync(results)) throw new Error(`The test runner gave no results:\n${output}`);
@@ -96,8 +97,8 @@ export class Copy {
     return failed ? failed.name.slice(this.root.length + 1) : "(outside of the tests)";
   }
 
-  async #run([program = "", ...args]: readonly string[]): Promise<Ended> {
-    const env = { ...process.env, TEST_SET: "all" };
+  async #run([program = "", ...args]: readonly string[], set: TestSet = "all"): Promise<Ended> {
+    const env = { ...process.env, TEST_SET: set };
     // A group of its own, which ends as one.
     const child = spawn(program, args, {
       cwd: this.root,

@@ -8,7 +8,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { resolve } from "node:path";
-import { filesOf } from "../../tests/support/test-sets.js";
+import { filesOf, filesOnClickhouse, type TestSet } from "../../tests/support/test-sets.js";
 import { Copy } from "./copy.js";
 import { loadedBy } from "../loaded-by.js";
 import { type Mutation, mutationsOf, withMutation } from "./mutations.js";
@@ -96,7 +96,7 @@ async function resultOf(copy: Copy, mutant: Mutant, set: "quick" | "rest" = "qui
   const known = { number: mutant.number, mutant: described(mutant, source) };
   const mutated = withMutation(source, mutant);
   const run = await copy.with(mutant.file, mutated, async () =>
-    (await copy.compiles()) ? { failed: await failureOf(copy, mutant.file, filesOf(set)) } : null,
+    (await copy.compiles()) ? { failed: await failureOf(copy, mutant.file, set) } : null,
   );
   if (run === null) return { ...known, outcome: "does not compile" };
   const isQuick = set === "quick";
@@ -105,23 +105,28 @@ async function resultOf(copy: Copy, mutant: Mutant, set: "quick" | "rest" = "qui
   return { ...known, outcome: isQuick ? "caught" : "caught by the rest", by: run.failed };
 }
 
-async function failureOf(copy: Copy, file: string, tests: readonly string[]): Promise<string | null> {
-  const usable = tests.filter((test) => !failing.has(test));
+async function failureOf(copy: Copy, file: string, set: TestSet): Promise<string | null> {
+  const usable = withLater(set).filter((test) => !failing.has(test));
   const related = loadedBy(
     process.cwd(),
     usable.filter((test) => !startsCommand(test)),
     file,
   );
   for (const some of [related.slice(0, NEAREST), related.slice(NEAREST)]) {
-    const failed = await copy.failureOf(some);
+    const failed = await copy.failureOf(some, set);
     if (failed !== null) return failed;
   }
-  return copy.withBuild(() => copy.failureOf(usable.filter(startsCommand)));
+  return copy.withBuild(() => copy.failureOf(usable.filter(startsCommand), set));
 }
+
+/** Files of a set, and those that it runs on ClickHouse alone. */
+const withLater = (set: TestSet): readonly string[] => [
+  ...new Set([...filesOf(set), ...filesOnClickhouse(set)]),
+];
 
 /** Whether a test file passes without a mutant. */
 async function isGreen(copy: Copy, file: string): Promise<boolean> {
-  if (!green.has(file)) ((await copy.failureOf([file])) === null ? green : failing).add(file);
+  if (!green.has(file)) ((await copy.failureOf([file], "all")) === null ? green : failing).add(file);
   return green.has(file);
 }
 
