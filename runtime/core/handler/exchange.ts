@@ -7,7 +7,7 @@ import { COMMON_HEADERS, NOSNIFF, VARY_ORIGIN, type Trace, traceOf, traceparent 
 import { endRequestSpan, type RequestSpan, startRequestSpan } from "../http/tracing.js";
 import type { PathItem, Route } from "../http/route.js";
 import { errorHeaders, preflightHeaders, type Reply } from "../http/send.js";
-import { type Hooks, type HttpExchange, serve } from "../http/serve.js";
+import { andThen, type Hooks, type HttpExchange, serve } from "../http/serve.js";
 import {
   authorize,
   authorizeDocument,
@@ -77,22 +77,22 @@ export interface Exchange extends HttpExchange<DataRoute> {
 }
 
 /** Serves a request, whatever its path has. Never rejects. */
-export async function serveExchange(
+export function serveExchange(
   gateway: Gateway,
   item: DataPath,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<void> {
-  return serve(HOOKS, await openExchange(gateway, item, request, response));
+): void | Promise<void> {
+  return andThen(openExchange(gateway, item, request, response), (exchange) => serve(HOOKS, exchange));
 }
 
 /** Who calls: the key and the rate limit. `OPTIONS` is not counted. */
-async function openExchange(
+function openExchange(
   gateway: Gateway,
   found: DataPath,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<Exchange> {
+): Exchange | Promise<Exchange> {
   const times = new StepTimes();
   const span = startRequestSpan(request, sentPathOf);
   const trace = span === null ? traceOf(request) : span.trace;
@@ -100,25 +100,28 @@ async function openExchange(
   const access = accessOf(found);
   const oauth = access.oauth?.(gateway, request);
   const check = request.method === "OPTIONS" ? peek : CHECKS[access.limit];
-  const context = await check(gateway, request, () => !response.destroyed, oauth?.audience ?? null);
-  times.end("authorize");
-  return {
-    gateway,
-    item: isHidden(gateway, found, context) ? UNKNOWN_PATH : found,
-    request,
-    response,
-    context,
-    oauth,
-    access,
-    span,
-    trace,
-    times,
-    isForOperators: access.isForOperators === true,
-    parameters: NONE,
-    // The preflight of a browser asks for no rows.
-    shape: gateway.usageShapes && request.method === "OPTIONS" ? `OPTIONS json ${context.caller.tier}` : null,
-    sent: NO_ROWS,
-  };
+  const checked = check(gateway, request, () => !response.destroyed, oauth?.audience ?? null);
+  return andThen(checked, (context): Exchange => {
+    times.end("authorize");
+    return {
+      gateway,
+      item: isHidden(gateway, found, context) ? UNKNOWN_PATH : found,
+      request,
+      response,
+      context,
+      oauth,
+      access,
+      span,
+      trace,
+      times,
+      isForOperators: access.isForOperators === true,
+      parameters: NONE,
+      // The preflight of a browser asks for no rows.
+      shape:
+        gateway.usageShapes && request.method === "OPTIONS" ? `OPTIONS json ${context.caller.tier}` : null,
+      sent: NO_ROWS,
+    };
+  });
 }
 
 const NONE: readonly string[] = [];

@@ -41,11 +41,20 @@ function handle(endpoint: ServedEndpoint): RequestHandler {
 function pathOfEndpoint(endpoint: Endpoint, called: ServedEndpoint): DataPath {
   const { path, tier, methods } = called.spec;
   const access = { limit: "caller", tier } as const;
-  const handle: DataRoute["handle"] = (exchange) => serveRows(exchange, called);
+  if (called.spec.changes === "on_build") void loadHits();
+  const handle: DataRoute["handle"] = (exchange) => {
+    const hit = hits?.answerHit(exchange, called, respondTo);
+    return hit === undefined ? serveRows(exchange, called) : hit;
+  };
   const all = methods.flatMap((method) => (method === "POST" ? (["POST", "QUERY"] as const) : method));
   const routes = all.map((method): DataRoute => ({ method, path, access, operation: null, handle }));
   return { ...pathItem(routes), endpoint };
 }
+
+/** Loaded with the first endpoint whose results are kept. */
+let hits: Awaited<ReturnType<typeof importHits>> | null = null;
+const importHits = () => import("./hits.js");
+const loadHits = async (): Promise<unknown> => (hits ??= await importHits());
 
 /**
  * The life of a request for rows, once its caller may read them. A step gives its value, the error that is sent instead, or
@@ -68,6 +77,7 @@ async function serveRows(exchange: Exchange, endpoint: ServedEndpoint): Promise<
   exchange.parameters = parameterNames(endpoint, query);
   const { method = "", headers } = request;
   if (gateway.usageShapes) exchange.shape = shapeOf(endpoint, query, method, context.caller.tier);
+  hits?.keepRequest(exchange, endpoint, query);
   const { id, caller, isStillNeeded } = context;
   const answer = await run(gateway, endpoint.spec, query, {
     id,
@@ -109,7 +119,7 @@ function timingHeaders({ gateway, request, context, times }: Exchange): readonly
   return isShown ? ["Server-Timing", times.serverTiming] : [];
 }
 
-function respondTo(exchange: Exchange, endpoint: Endpoint, answer: Answer): Promise<Sent> {
+function respondTo(exchange: Exchange, endpoint: Endpoint, answer: Answer): Sent | Promise<Sent> {
   const { gateway, request, response, context } = exchange;
   const { caller } = context;
   const headers = callerHeaders(context);

@@ -1,5 +1,4 @@
 import type { Caller, RequestContext } from "../model/caller.js";
-import type { ValueKind } from "../model/column-types.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import type { ResolvedQuery, Selection } from "../model/query.js";
@@ -13,7 +12,6 @@ import { deprecationHeaders, isFresh } from "../response/respond.js";
 import { completed } from "../response/whole-results.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
-import { servedOf } from "../warehouse/served-columns.js";
 import {
   DatabaseUnreachable,
   QueryAbandoned,
@@ -153,38 +151,8 @@ function claimedKey(key: string, version: DataVersion | null, { due, quality }: 
   return [version?.id, due?.due, due?.warnAt, quality?.state, quality?.failed, key].join("\0");
 }
 
-/**
- * The number of a query's rows on all pages, and the bounds of the dates and times that it serves, where there are any.
- * Null when the client has disconnected. Never rejects.
- */
-export async function summarize(
-  gateway: Gateway,
-  endpoint: Endpoint,
-  asked: ResolvedQuery,
-  reader: RowsContext,
-): Promise<Result<object> | null> {
-  const refused = rowsRefusal(gateway, endpoint, reader.caller);
-  if (refused !== null) return refused;
-  try {
-    const version = gateway.versionOf(endpoint.path);
-    const { columns } = await gateway.warehouse.columnsOf(asked, version?.id ?? null);
-    const query = await prepare(gateway, asked, version);
-    if (isHttpError(query)) return query;
-    const dates = servedOf(columns, query.selection.columns).columns.filter((column) =>
-      DATES.has(gateway.warehouse.valuesOf(column)),
-    );
-    const { count, bounds } = await gateway.warehouse.aggregate(query, contextOf(reader, version), dates);
-    const entries = dates.map(({ name, key = name }, i) => [key, bounds[i]] as const);
-    return { count, dates: Object.fromEntries(entries.filter(([, bound]) => bound?.min != null)) };
-  } catch (error) {
-    return errorOf(gateway, endpoint, reader, error);
-  }
-}
-
-const DATES: ReadonlySet<ValueKind> = new Set(["date", "date-time"]);
-
 /** The query, checked against the columns of its relation. Nothing is refused by columns that may have changed since they were looked up. */
-async function prepare(
+export async function prepare(
   { warehouse }: Gateway,
   query: ResolvedQuery,
   version: DataVersion | null,
@@ -296,7 +264,7 @@ function partAtHand(
 }
 
 /** Written out: a copy by `...` of what a request carries took 2.5 µs. */
-function contextOf(
+export function contextOf(
   { id, caller, isStillNeeded, onStart }: RowsContext,
   version: DataVersion | null,
 ): QueryContext {
@@ -304,7 +272,7 @@ function contextOf(
 }
 
 /** Whether rows follow the page. Of a stream that is known at its end only: its next page may be empty. */
-function mayHaveMore(result: QueryResult, { page, keyset }: Selection): boolean {
+export function mayHaveMore(result: QueryResult, { page, keyset }: Selection): boolean {
   if (page === null) return false;
   if (keyset !== undefined) return result.nextCursor !== null;
   return result.kind === "stream" || result.hasMore;

@@ -12,6 +12,7 @@ export const CACHES = {
   whole_results: { service: "data", maxBytes: 64 * MB, lifeSeconds: 60 },
   readings: { service: "data", maxBytes: 4 * MB, lifeSeconds: 60 },
   values: { service: "data", maxBytes: 32 * MB, lifeSeconds: 60 },
+  requests: { service: "data", maxBytes: 8 * MB, lifeSeconds: 60 },
   documents: { service: "data", maxBytes: 64 * MB, lifeSeconds: null },
   statements: { service: "data", maxBytes: 1 * MB, lifeSeconds: null },
   plans: { service: "data", maxBytes: 32 * MB, lifeSeconds: 60 },
@@ -81,7 +82,7 @@ const ENTRY_BYTES = 260;
 const MIN_DIGEST = 13;
 
 /** At most 32 bytes. No short text is as long as a digest, so that none can stand for another text. */
-function keyOf(text: string): string {
+export function keyOf(text: string): string {
   return text.length < MIN_DIGEST ? text : hash("sha256", text, "binary");
 }
 
@@ -128,8 +129,9 @@ export class BoundedCache<V> {
     return this.#entries.size;
   }
 
-  get(text: string): V | undefined {
-    const entry = this.#entries.get(keyOf(text));
+  /** `key`: where it is known. A cache that has whole texts as keys is always given them: their bytes are of its values. */
+  get(text: string, key = keyOf(text)): V | undefined {
+    const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     if (!this.#isCurrent(entry)) {
       this.#remove(entry);
@@ -142,8 +144,7 @@ export class BoundedCache<V> {
   }
 
   /** Keeps a value in place of the one before, if it is not too large. */
-  set(text: string, value: V, lifeMs = this.#lifeMs): void {
-    const key = keyOf(text);
+  set(text: string, value: V, lifeMs = this.#lifeMs, key = keyOf(text)): void {
     const known = this.#entries.get(key);
     if (known !== undefined) this.#remove(known);
     const bytes = this.#bytesOf(value);

@@ -1,5 +1,4 @@
 import cluster from "node:cluster";
-import type { Readable } from "node:stream";
 import pino, { type Logger } from "pino";
 import sonicBoom from "sonic-boom";
 
@@ -59,7 +58,9 @@ const batch = new LineBatch();
 process.once("beforeExit", () => batch.flush());
 
 /** A terminal gets lines for people, anything else the JSON. */
-const sink: { readonly write: (line: string) => unknown } = process.stdout.isTTY ? await readable() : batch;
+export const sink: { readonly write: (line: string) => unknown } = process.stdout.isTTY
+  ? await readable()
+  : batch;
 
 async function readable() {
   const pretty = await import("pino-pretty").catch(() => null);
@@ -95,21 +96,6 @@ let textOfTime = { at: NaN, text: "" };
 /** Lines that this process has dropped. */
 export function droppedLogLines(): number {
   return droppedCount;
-}
-
-/**
- * Forwards a worker's log to this process's. Two processes cannot share a non-blocking output: each child process that
- * starts or ends makes it blocking again. Workers that shared it had not ended 10 s after SIGTERM while nobody read it,
- * and mixed 20 of 1,453 lines while it was read slowly.
- */
-export function forwardLog(worker: Readable): void {
-  let rest = "";
-  worker.setEncoding("utf8").on("data", (text: string) => {
-    const end = text.lastIndexOf("\n") + 1;
-    const lines = end > 0 ? (rest + text.slice(0, end)).split(/(?<=\n)/) : [];
-    for (const line of process.stdout.isTTY ? lines : [lines.join("")]) if (line !== "") sink.write(line);
-    rest = end > 0 ? text.slice(end) : rest + text;
-  });
 }
 
 /** Resolves once buffered lines are written, or after 500 ms. Call it before `process.exit`, which does not wait. */

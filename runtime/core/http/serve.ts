@@ -26,34 +26,49 @@ export interface Hooks<E extends HttpExchange, Refusal> {
   onResponse(exchange: E, refusal: Refusal | null, bytes: number): void;
 }
 
+/** Goes on with a value, at once where it is there: each promise of a request takes time and memory. */
+export function andThen<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
+
 /**
  * Serves one request, of whatever route: `OPTIONS`, checks, handler, response. A preflight succeeds for unknown paths too, so
  * that the page can read the actual error. Never rejects.
  */
-export async function serve<E extends HttpExchange, Refusal extends object>(
+export function serve<E extends HttpExchange, Refusal extends object>(
   hooks: Hooks<E, Refusal>,
   exchange: E,
-): Promise<void> {
+): void | Promise<void> {
   const { request, response, item } = exchange;
   const isOptions = request.method === "OPTIONS";
   if (isOptions && (item.allowed === null ? isPreflight(request) : item.allowed.endsWith("OPTIONS"))) {
     sendOptions(response, request, item.allowed, hooks.headersOf(exchange), hooks.preflight);
     return hooks.onResponse(exchange, null, 0);
   }
-  let handled: Handled<Refusal>;
+  let handled: Handled<Refusal> | Promise<Handled<Refusal>>;
   try {
     handled = isOptions && item.allowed === null ? hooks.notFound(exchange) : hooks.check(exchange);
     if (handled === null) {
       const route = routeFor(item, request.method) as Route<E, unknown, Refusal>;
       if (route.sends) setHeaders(response, hooks.headersOf(exchange));
-      handled = await route.handle(exchange);
+      handled = route.handle(exchange);
     }
+    if (handled instanceof Promise)
+      handled = handled.catch((error: unknown) => hooks.onError(exchange, error));
   } catch (error) {
     handled = hooks.onError(exchange, error);
   }
+  return andThen(handled, (result) => end(hooks, exchange, result));
+}
+
+function end<E extends HttpExchange, Refusal extends object>(
+  hooks: Hooks<E, Refusal>,
+  exchange: E,
+  handled: Handled<Refusal>,
+): void {
   const refusal = handled === null || isReply(handled) ? null : handled;
   const reply = refusal === null ? (handled as Reply | null) : hooks.errorReply(exchange, refusal);
-  const bytes = reply === null ? 0 : send(response, reply, hooks.headersOf(exchange));
+  const bytes = reply === null ? 0 : send(exchange.response, reply, hooks.headersOf(exchange));
   hooks.onResponse(exchange, refusal, bytes);
 }
 

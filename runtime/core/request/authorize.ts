@@ -9,6 +9,7 @@ import {
   requestIdOf,
 } from "../http/headers.js";
 import { type RateLimitStore, secondsLeft } from "./rate-limit/memory-store.js";
+import { andThen } from "../http/serve.js";
 import type { TokenIssuer } from "./bearer-tokens.js";
 import { type Keyring, hasExpired } from "./keyring.js";
 
@@ -31,17 +32,19 @@ export interface AccessControl {
  * Checks the key, then the rate limit (runtime/docs/requests.md). Every request counts, refused ones too. `audience`: of tokens
  * that are accepted beside those for the whole API.
  */
-export async function authorize(
+export function authorize(
   access: AccessControl,
   request: RequestSource,
   isStillNeeded: () => boolean,
   audience: string | null = null,
-): Promise<RequestContext> {
-  const { caller, refusal } = await identify(access, request, audience);
-  const window = await access.rates.hit(caller.id);
-  const isOverLimit = window.count > limitOf(access, caller);
-  const error = isOverLimit ? httpError("rateLimited", { n: secondsLeft(window) }) : refusal;
-  return contextOf(access, request, caller, window, error, isStillNeeded);
+): RequestContext | Promise<RequestContext> {
+  return andThen(identify(access, request, audience), ({ caller, refusal }) =>
+    andThen(access.rates.hit(caller.id), (window) => {
+      const isOverLimit = window.count > limitOf(access, caller);
+      const error = isOverLimit ? httpError("rateLimited", { n: secondsLeft(window) }) : refusal;
+      return contextOf(access, request, caller, window, error, isStillNeeded);
+    }),
+  );
 }
 
 /** As `authorize`, for paths without a limit: reports the window without counting. An unknown key still counts. */
@@ -86,20 +89,26 @@ function limitOf({ rateLimits }: AccessControl, { key, tier }: Caller): number {
   return key?.requestsPerMinute ?? rateLimits[tier];
 }
 
+interface Identified {
+  readonly caller: Caller;
+  readonly refusal: HttpError | null;
+}
+
 /** The caller; with a key that is not accepted, its address and the reason. */
-export async function identify(
+export function identify(
   access: AccessControl,
   request: RequestSource,
   audience: string | null,
-): Promise<{ readonly caller: Caller; readonly refusal: HttpError | null }> {
+): Identified | Promise<Identified> {
   const { apiKey, bearer } = sentKeys(request);
   const text = apiKey ?? bearer;
   if (text === undefined) return { caller: anonymous(access, request), refusal: null };
   const areTwo = bearer !== undefined && bearer !== text && isOurs(access, bearer);
-  const key = areTwo ? httpError("differentKeys") : await keyOf(access, text, audience);
-  if (isHttpError(key)) return { caller: anonymous(access, request), refusal: key };
-  const { id, tier, org, allowed } = key;
-  return { caller: { id: `key:${id}`, tier, org: org || null, allowed, key }, refusal: null };
+  return andThen(areTwo ? httpError("differentKeys") : keyOf(access, text, audience), (key): Identified => {
+    if (isHttpError(key)) return { caller: anonymous(access, request), refusal: key };
+    const { id, tier, org, allowed } = key;
+    return { caller: { id: `key:${id}`, tier, org: org || null, allowed, key }, refusal: null };
+  });
 }
 
 function anonymous({ addressOf }: AccessControl, request: RequestSource): Caller {

@@ -100,15 +100,12 @@ export function qualityHeaders(quality: DataQuality | null): readonly string[] {
 }
 
 /** Sends an answer, compressed if the client accepts that. For a stream it resolves at its end. */
-export async function respond(sending: RowsResponse): Promise<Sent> {
+export function respond(sending: RowsResponse): Sent | Promise<Sent> {
   const { result, hasRunQuery, tag: tagOfBuild } = sending.answer;
   if (result === null) return sendNotModified(sending, tagOfBuild);
   if (result.kind === "stream") {
-    try {
-      return await respondWithStream(sending, result);
-    } finally {
-      await result.stream.chunks.return();
-    }
+    const ended = () => result.stream.chunks.return().then(() => undefined);
+    return respondWithStream(sending, result).finally(ended);
   }
   // Without one, the digest of the body. A stream has no digest: its body is not in memory.
   const tag = tagOfBuild ?? result.tag;
@@ -126,12 +123,12 @@ function sendNotModified(sending: RowsResponse, tag: string | null): Sent {
   return NO_ROWS;
 }
 
-async function sendBuffered(
+function sendBuffered(
   sending: RowsResponse,
   result: BufferedResult,
   tag: string,
   databaseMs: number | null,
-): Promise<Sent> {
+): Sent | Promise<Sent> {
   const { rows, bytes } = result;
   const headers = headersOf(sending, tag);
   headers.push("Content-Type", typeOf(sending), "Content-Length");
@@ -146,10 +143,11 @@ async function sendBuffered(
     freeOnceSent(sending, result);
     return { rows, bytes: sendBody(sending, headers, result.parts, bytes), databaseMs };
   }
-  const compressed = await result.compressed(encoding);
-  freeOnceSent(sending, result);
-  headers.push(String(compressed.length), "Content-Encoding", encoding);
-  return { rows, bytes: sendBody(sending, headers, [compressed], compressed.length), databaseMs };
+  return result.compressed(encoding).then((compressed) => {
+    freeOnceSent(sending, result);
+    headers.push(String(compressed.length), "Content-Encoding", encoding);
+    return { rows, bytes: sendBody(sending, headers, [compressed], compressed.length), databaseMs };
+  });
 }
 
 const typeOf = ({ contentType, answer }: RowsResponse): string =>

@@ -40,6 +40,11 @@ export class ResultService {
     this.#cursors = cursors;
   }
 
+  /** The result that is kept of rows of a build. `cacheKey`: of the key. */
+  kept(key: string, build: string, cacheKey: string): BufferedResult | undefined {
+    return this.#cache.get(key, build, cacheKey);
+  }
+
   /**
    * `build`: the version of the rows where they change only with builds, else null. Rejects when the database fails. A query
    * that began before the caller's request may have read its rows before a change that the caller knows of: it is shared only
@@ -199,9 +204,9 @@ export class ResultCache {
     return build !== null || this.#ttlMs > 0;
   }
 
-  get(key: string, build: string | null): BufferedResult | undefined {
+  get(key: string, build: string | null, cacheKey?: string): BufferedResult | undefined {
     if (!this.keeps(build)) return undefined;
-    const entry = this.#entries.get(key);
+    const entry = this.#entries.get(key, cacheKey);
     return entry?.build === build ? entry.result : undefined;
   }
 

@@ -54,7 +54,7 @@ export class Odata {
   }
 
   /** Serves a request below `/odata`. Never rejects. */
-  serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  serve(request: IncomingMessage, response: ServerResponse): void | Promise<void> {
     readBasicKey(request);
     return serveExchange(this.#parts.gateway, this.#itemAt(pathOf(request.url ?? "")), request, response);
   }
