@@ -266,7 +266,7 @@ describe("the packed packages in an empty repository", () => {
     const statusOf = (path: string): Promise<number> =>
       fetch(`http://127.0.0.1:${String(port)}${path}`).then(({ status }) => status);
     await expect
-      .poll(() => statusOf("/v1/bridges/volume/last_8d"), { timeout: 30_000, interval: 500 })
+      .poll(() => statusOf("/v1/bridges/volume/last_8d"), { timeout: 120_000, interval: 500 })
       .toBe(200);
     writeFileSync(manifest, text);
   });
