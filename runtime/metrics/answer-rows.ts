@@ -5,14 +5,13 @@ import {
   leavesOf,
   type TopGroups,
 } from "../core/model/aggregate.js";
-import { httpError } from "../core/model/errors.js";
 import { changeName, previousName } from "../core/model/group-options.js";
 import { columnsOf, mapConditions, type Selection } from "../core/model/query.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
 import { constant, join, sql } from "../core/warehouse/sql.js";
-import { type ResultColumns, ValueRefused } from "../core/warehouse/warehouse.js";
+import type { ResultColumns } from "../core/warehouse/warehouse.js";
 import { comparedRows } from "./compared-rows.js";
-import { type GroupsBuild, withGroups } from "./groups-build.js";
+import { type GroupsBuild, withGroups, withoutNull } from "./groups-build.js";
 import {
   type ColumnExpression,
   compute,
@@ -49,8 +48,7 @@ export function requireNulls(build: GroupsBuild): void {
       ),
   );
   if (wrong.length === 0) return;
-  const names = wrong.map(({ key }) => key).join(", ");
-  throw new ValueRefused(httpError("notCombined", { option, names, reason: "whose type has no null" }));
+  throw withoutNull(option, wrong.map(({ key }) => key).join(", "));
 }
 
 /** Names of the columns of an answer. */

@@ -10,7 +10,8 @@ import {
   withoutMetricTime,
 } from "../core/model/aggregate.js";
 import type { Condition } from "../core/model/query.js";
-import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
+import { httpError } from "../core/model/errors.js";
+import { type ResultColumn, type ResultColumns, ValueRefused } from "../core/warehouse/warehouse.js";
 import type { AggregateDialect } from "../core/warehouse/aggregate-dialect.js";
 import type { PlanStep } from "./plan.js";
 
@@ -109,3 +110,7 @@ export function withGroups(build: GroupsBuild, groups: readonly AskedGroup[]): G
 export function valueColumn({ types }: GroupsBuild, { fact, value }: Leaf): ResultColumn | null {
   return value === undefined ? null : named(types.get(fact) ?? [], value);
 }
+
+/** The refusal of what would be null in rows of an answer and cannot. */
+export const withoutNull = (option: string, names: string): ValueRefused =>
+  new ValueRefused(httpError("notCombined", { option, names, reason: "whose type has no null" }));

@@ -7,7 +7,7 @@ import {
   mapConditions,
 } from "../core/model/query.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
-import { dimensionOf, type GroupsBuild, named } from "./groups-build.js";
+import { dimensionOf, type GroupsBuild, named, withoutNull } from "./groups-build.js";
 import { joinedRows, joinsOf, keyName, type PlacedDimension, type Wanted } from "./joined-rows.js";
 import { compute, kept, type ColumnExpression, type PlanStep } from "./plan.js";
 
@@ -67,7 +67,10 @@ function placeOf(build: GroupsBuild, { fact, time }: Wanted, name: string): Plac
   const { value, join: position } = place;
   const of = position === undefined ? undefined : joinsOf(build, fact)[position];
   const column = { ...named(build.types.get(of?.to ?? fact) ?? [], value), name };
-  return { value, join: position, column: of === undefined ? column : build.dialect.joined(column) };
+  if (of === undefined) return { value, column };
+  // Rows that are joined to none have null.
+  if (!build.dialect.canBeNull(column)) throw withoutNull("group_by", name);
+  return { value, join: position, column: build.dialect.joined(column) };
 }
 
 /** Name of the period of a time, with which operators compare: they see what a group shows. */

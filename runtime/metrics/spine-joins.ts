@@ -10,6 +10,7 @@ import {
   timeGrainOf,
   timeGroups,
   withGroups,
+  withoutNull,
 } from "./groups-build.js";
 import { aggregated } from "./leaves.js";
 import { type ColumnExpression, groupName, joinRows, PERIOD, type PlanStep, TIME, VALUE } from "./plan.js";
@@ -109,6 +110,10 @@ function reapplied(build: GroupsBuild, leaf: Leaf, rows: PlanStep): PlanStep {
   const groups = otherGroups(build, leaf);
   const dimensions = groups.map(({ name }) => name);
   const { dimension } = rowSet(build, { fact, time, dimensions, values: [] });
+  const wrong = groups.filter(
+    (group) => group.grain === undefined && !dialect.canBeNull(dimension(group.name).column),
+  );
+  if (wrong.length > 0) throw withoutNull("group_by", wrong.map(({ key }) => key).join(", "));
   const grouped = (name: string, grain?: Grain): string | null => {
     const found = groups.find(
       (group) => group.name === name && group.grain === (grain ?? dimension(name).grain),

@@ -23,6 +23,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   ...["data-quality", "last-load"].map(response),
   ...["revalidation"].map(response),
   ...["served-values", "streaming", "tables"].map(response),
+  "tests/metrics/array-dimensions.test.ts",
   "tests/metrics/conversions.test.ts",
   "tests/metrics/custom-grains.test.ts",
   "tests/metrics/date-parts.test.ts",

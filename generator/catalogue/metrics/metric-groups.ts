@@ -128,7 +128,9 @@ export class MetricGroups {
     tree: MetricTree,
     isWanted: (each: ReachableDimension) => boolean,
   ): ReadonlyMap<string, Grain | null> {
-    const all = [...this.#index.reachable(this.#modelOf(leaf)).values()].filter(isWanted);
+    const all = [...this.#index.reachable(this.#modelOf(leaf)).values()].filter(
+      (each) => isWanted(each) && this.#index.hasNull(each),
+    );
     const hasOwnTime = leaf.time !== undefined && !shiftedLeaves(tree).has(leaf);
     const isServed = (each: ReachableDimension): boolean =>
       (hasOwnTime || !isHeld(each)) && this.#hasTimeOf(leaf, each);

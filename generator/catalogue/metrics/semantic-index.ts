@@ -21,6 +21,7 @@ import type {
 import { type PrivateMarks, WHOLE } from "../catalogue.js";
 import { inheritedPrivacyOf } from "../lineage.js";
 import { isPublished } from "../../manifest/publishing.js";
+import { dataTypeOf } from "../types/read-type.js";
 import { misspeltKeys, unreadSettings } from "./metric-settings.js";
 
 /** What a dimension is of a semantic model: its own, or of one that is joined. */
@@ -56,6 +57,8 @@ export interface SemanticJoin {
   readonly valid: SemanticModel["valid"];
 }
 
+const WITHOUT_NULL: ReadonlySet<string> = new Set(["array", "map", "tuple", "record"]);
+
 /** The semantic layer with its look-ups. */
 export class SemanticIndex {
   readonly metrics: ReadonlyMap<string, SemanticMetric>;
@@ -86,6 +89,13 @@ export class SemanticIndex {
   columns(model: SemanticModel): readonly ModelColumn[] {
     const node = this.node(model);
     return node === undefined ? [] : knownColumns(node);
+  }
+
+  /** Whether a dimension that is joined is served: lists, maps and tuples of ClickHouse have no null for rows without it. */
+  hasNull({ model, expr, join }: ReachableDimension): boolean {
+    if (join === null || this.manifest.adapter !== "clickhouse") return true;
+    const column = this.columns(model).find(({ name }) => name.toLowerCase() === expr.toLowerCase());
+    return !WITHOUT_NULL.has(dataTypeOf(column?.type).kind);
   }
 
   /** A measure of the older spec, wherever it is. */
