@@ -198,8 +198,8 @@ class ClickhouseEngine extends BaseEngine {
       });
   }
 
-  async #source({ relation, from }: EngineQuery, columns: ResultColumns): Promise<SelectSource> {
-    return { relation, columns, underOwn: await this.#settings.underOwn(), ...(from && { from }) };
+  async #source({ relation, from, compared }: EngineQuery, columns: ResultColumns): Promise<SelectSource> {
+    return { relation, columns, underOwn: await this.#settings.underOwn(), ...(from && { from, compared }) };
   }
 
   protected async select(query: EngineQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {

@@ -1,6 +1,11 @@
 import type { LetterCase } from "../core/model/endpoint.js";
 import type { Comparison } from "../core/model/operators.js";
-import type { ColumnCondition, Condition, TypedValue } from "../core/model/query.js";
+import {
+  type ColumnCondition,
+  columnConditions,
+  type Condition,
+  type TypedValue,
+} from "../core/model/query.js";
 import {
   type MonthOrDay,
   dayAfter,
@@ -53,6 +58,25 @@ export function where(condition: Condition, columns: ResultColumns): Sql {
     },
   );
 }
+
+/** Whether conditions compare values as they are, and not their texts, which settings of the query change. */
+export function compareValues(conditions: readonly Condition[], columns: ResultColumns): boolean {
+  return columnConditions(conditions).every((condition) => {
+    const found = columns.filter(({ name }) => name === condition.column);
+    return found.length > 0 && found.every(({ type }) => comparesValue(condition, type));
+  });
+}
+
+function comparesValue(condition: ColumnCondition, type: string): boolean {
+  const { name } = parseType(type);
+  if (name === "String") return true;
+  const { operator } = condition;
+  if (operator === ">=" || operator === "<=") return DAYS.test(name);
+  return !("case" in condition) && !ON_TEXT.has(operator) && databaseType(type).value !== "other";
+}
+
+const DAYS = /^Date(?:32|Time|Time64)?$/;
+const ON_TEXT = new Set<ColumnCondition["operator"]>(["ILIKE", "contains", "startswith", "endswith"]);
 
 const COMPARISONS = { ne: sql`!=`, gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` } as const;
 

@@ -15,7 +15,7 @@ import type { EngineQuery } from "../core/warehouse/base-engine.js";
 import type { ServedColumns } from "../core/warehouse/served-columns.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import { parseType } from "./filter-types.js";
-import { columnOf, valueText, where } from "./filters.js";
+import { columnOf, compareValues, valueText, where } from "./filters.js";
 import { keysetConditions } from "./keyset.js";
 import { finished, parameter } from "./parameters.js";
 import { finishedStates, finishedValue } from "./states.js";
@@ -34,6 +34,8 @@ export interface SelectSource {
   readonly underOwn: Sql;
   /** The statement in place of the relation, which applies the conditions itself. */
   readonly from?: EngineQuery["from"];
+  /** Of that statement. */
+  readonly compared?: EngineQuery["compared"] | undefined;
 }
 
 /** The rows of a statement: their columns, their format, and how many at most. */
@@ -47,6 +49,10 @@ export interface Output {
 interface WrittenColumns {
   /** The columns themselves where nothing but they is written: no subquery is needed then. */
   readonly plain: Sql | null;
+  readonly nested: NestedColumns;
+}
+
+interface NestedColumns {
   readonly selected: Sql;
   readonly output: Sql;
 }
@@ -64,7 +70,9 @@ export function selectRows(
   const written = served.prepared(() => new Map<RowFormat, WrittenColumns>());
   let columns = written.get(format);
   if (columns === undefined) written.set(format, (columns = writtenColumns(source, served.columns, format)));
-  return fromRows(source, columns, rows);
+  if (columns.plain !== null && evaluatesNothing(source, selection))
+    return sql`SELECT ${columns.plain} FROM ${rows}`;
+  return fromRows(source, columns.nested, rows);
 }
 
 function writtenColumns({ columns }: SelectSource, served: ResultColumns, format: RowFormat): WrittenColumns {
@@ -74,10 +82,10 @@ function writtenColumns({ columns }: SelectSource, served: ResultColumns, format
     const shown = shownValue(column, value);
     return column.key === undefined && shown === value && write(column, shown, format) === value;
   });
-  const output = inSubquery(columns, values, (read) =>
+  const nested = inSubquery(columns, values, (read) =>
     served.map((column, i) => [column.key ?? column.name, write(column, read[i] ?? EMPTY, format)]),
   );
-  return { ...output, plain: isPlain ? join(values, ", ") : null };
+  return { nested, plain: isPlain ? join(values, ", ") : null };
 }
 
 /** States of aggregate functions are shown as their results. */
@@ -112,7 +120,7 @@ export function written(
   rows: Sql,
   write: (read: readonly Sql[]) => readonly (readonly [name: string, value: Sql])[],
 ): Sql {
-  return fromRows(source, { ...inSubquery(source.columns, values, write), plain: null }, rows);
+  return fromRows(source, inSubquery(source.columns, values, write), rows);
 }
 
 /** The names between the two are such that no column has them: neither side takes the one for the other. */
@@ -120,7 +128,7 @@ function inSubquery(
   columns: ResultColumns,
   values: readonly Sql[],
   write: (read: readonly Sql[]) => readonly (readonly [name: string, value: Sql])[],
-): Omit<WrittenColumns, "plain"> {
+): NestedColumns {
   const prefix = unusedPrefix(columns);
   const names = values.map((_, i) => escapedIdentifier(prefix + String(i)));
   const selected = values.map((value, i) => sql`${value} AS ${names[i] ?? EMPTY}`);
@@ -128,20 +136,19 @@ function inSubquery(
   return { selected: join(selected, ", "), output: join(output, ", ") };
 }
 
-/**
- * The rows of a relation, read under the role's own settings, then written under those of the query. `rows`: the rest of the inner
- * `SELECT`. Where reading evaluates nothing, there is nothing that could read a setting: a page of 1,000 rows takes 4.1 ms of ClickHouse's
- * processor time instead of 4.8.
- */
-function fromRows(source: SelectSource, { plain, selected, output }: WrittenColumns, rows: Sql): Sql {
-  const isStored = evaluatesNothing(source) && !rows.texts.some((text) => text.includes("toString("));
-  if (isStored && plain !== null) return sql`SELECT ${plain} FROM ${rows}`;
-  return sql`SELECT ${output} FROM (SELECT ${selected} FROM ${rows}${source.underOwn})`;
+/** The rows of a relation, read under the role's own settings, then written under those of the query. `rows`: the rest of the inner `SELECT`. */
+function fromRows({ underOwn }: SelectSource, { selected, output }: NestedColumns, rows: Sql): Sql {
+  return sql`SELECT ${output} FROM (SELECT ${selected} FROM ${rows}${underOwn})`;
 }
 
-/** Whether the rows are read as a table has stored them. */
-const evaluatesNothing = ({ columns, from }: SelectSource): boolean =>
-  from === undefined && columns[0]?.isStored === true;
+/**
+ * Whether rows are read as a table has stored them, or aggregated by functions of ours alone: nothing reads a setting of the role. A page of
+ * 1,000 rows takes 4.1 ms of ClickHouse's processor time so instead of 4.8, 84 groups of 100,000 rows 9.3 instead of 10.
+ */
+function evaluatesNothing({ columns, from, compared }: SelectSource, { conditions }: Selection): boolean {
+  if (from !== undefined) return compared !== undefined && compareValues(conditions, compared.flat());
+  return columns[0]?.isStored === true && compareValues(conditions, columns);
+}
 
 /** No column begins with it, and no name of an aggregate. */
 function unusedPrefix(columns: ResultColumns): string {

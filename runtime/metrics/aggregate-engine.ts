@@ -22,7 +22,7 @@ import { type GroupsBuild, named } from "./groups-build.js";
 import { valueOf } from "./read-relation.js";
 import { rowConditions } from "./row-filters.js";
 import { comparedName, rowSet } from "./row-set.js";
-import { usedValues } from "./used-values.js";
+import { hasProjectSql, usedValues } from "./used-values.js";
 
 /** What groupings need of an engine. */
 export interface AggregateOptions {
@@ -74,7 +74,16 @@ export class AggregateEngine {
         }),
       select: (placed, results) => groupedRows(build(placed), results),
       filtered: (results) => [...filteredColumns(build(conditions)), resultColumns(results)],
+      isOfStored: !hasProjectSql(grouping, used) && (await this.#areStored(relations, version)),
     };
+  }
+
+  async #areStored(relations: readonly Relation[], version: string | null): Promise<boolean> {
+    for (const relation of relations) {
+      const [column] = await this.#options.relations.columns(relation, version);
+      if (column?.isStored !== true) return false;
+    }
+    return true;
   }
 
   /** The grouping with the relations' own names of their columns, which a model may write in another letter case. */

@@ -39,7 +39,10 @@ export function cumulativeLeaf(build: GroupsBuild, use: LeafUse, offset: Offset 
   const end = leaf.cumulative?.periodAggregation ?? "last";
   const total: ColumnExpression = ({ value }) =>
     end === "average"
-      ? dialect.aggregate(AVERAGE, dialect.operand(value(VALUE), true), null, null)
+      ? dialect.aggregate(AVERAGE, dialect.operand(value(VALUE), true), null, {
+          condition: null,
+          isGroup: true,
+        })
       : dialect.atEnd(end, value(VALUE), value(PERIOD));
   return aggregate(rows, grouping.groups.map(groupName), [VALUE, total]);
 }

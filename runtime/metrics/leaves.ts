@@ -65,7 +65,10 @@ export function aggregatedLeaves(
         leaf,
         leaf.value === undefined ? null : value(`of ${total}`),
         valueColumn(build, leaf),
-        placed.length === 0 ? null : value(`counts for ${total}`),
+        {
+          condition: placed.length === 0 ? null : value(`counts for ${total}`),
+          isGroup: build.grouping.groups.length > 0,
+        },
       ),
   ]);
   const keys = groups.map((group): [string, ColumnValue] => [groupName(group), groupOf(build, rows, group)]);
@@ -89,12 +92,10 @@ function rowsAmong({ among, dialect }: GroupsBuild, rows: PlanStep): PlanStep {
 export const totalOf =
   (build: GroupsBuild, leaf: Leaf): ColumnExpression =>
   ({ value }) =>
-    build.dialect.aggregate(
-      leaf,
-      leaf.value === undefined ? null : value(VALUE),
-      valueColumn(build, leaf),
-      null,
-    );
+    build.dialect.aggregate(leaf, leaf.value === undefined ? null : value(VALUE), valueColumn(build, leaf), {
+      condition: null,
+      isGroup: build.grouping.groups.length > 0,
+    });
 
 /** Rows with all groups, aggregated. */
 export function aggregated(build: GroupsBuild, leaf: Leaf, rows: PlanStep): PlanStep {

@@ -55,7 +55,8 @@ function runningOf({ build, leaf }: Totals): Running | null {
   if (leaf.aggregation === "average")
     return {
       isOfTotals: false,
-      over: (value, over) => sql`${dialect.aggregate(leaf, value, column, null)}${over}`,
+      over: (value, over) =>
+        sql`${dialect.aggregate(leaf, value, column, { condition: null, isGroup: false })}${over}`,
     };
   if (dialect.ofTotals(leaf, EMPTY, column, EMPTY) === null) return null;
   return { isOfTotals: true, over: (value, over) => dialect.ofTotals(leaf, value, column, over) ?? EMPTY };

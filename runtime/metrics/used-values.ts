@@ -4,6 +4,7 @@ import {
   joinsTo,
   type Leaf,
   leavesOf,
+  type MetricTree,
   needsSpine,
   withoutMetricTime,
 } from "../core/model/aggregate.js";
@@ -16,10 +17,7 @@ export function usedValues(
   conditions: readonly Condition[],
 ): ReadonlyMap<string, ReadonlySet<string>> {
   const leaves = measures.flatMap(({ metric }) => leavesOf(metric));
-  const filters = [
-    ...measures.flatMap(({ metric }) => filtersIn(metric)),
-    ...(aggregate.saved?.filters ?? []),
-  ];
+  const filters = filtersOf({ aggregate, measures });
   const names = new Set([
     ...groups.map(({ name }) => name),
     ...conditions.filter(({ name }) => name !== OWN_ROWS).flatMap(columnsOf),
@@ -44,6 +42,31 @@ export function usedValues(
     if (measures.some(({ metric }) => needsSpine(metric))) use(relation, value);
   return used;
 }
+
+/** Whether SQL of the project is in a statement: of a value, a filter or a formula. */
+export function hasProjectSql(
+  { aggregate, measures }: AskedGrouping,
+  used: ReadonlyMap<string, ReadonlySet<string>>,
+): boolean {
+  const isFormula = (metric: MetricTree): boolean =>
+    metric.kind !== "leaf" &&
+    (metric.kind !== "ratio" || metric.inputs.some((input) => isFormula(input.metric)));
+  return (
+    filtersOf({ aggregate, measures }).length > 0 ||
+    measures.some(({ metric }) => isFormula(metric)) ||
+    aggregate.relations.some(({ name, values }) =>
+      values.some((value) => "sql" in value && used.get(name)?.has(value.name) === true),
+    )
+  );
+}
+
+const filtersOf = ({
+  aggregate,
+  measures,
+}: Pick<AskedGrouping, "aggregate" | "measures">): Leaf["filters"] => [
+  ...measures.flatMap(({ metric }) => filtersIn(metric)),
+  ...(aggregate.saved?.filters ?? []),
+];
 
 /** The value that says whose a row is. */
 function ownValues({ relations }: Aggregate, name: string): Set<string> {

@@ -1,6 +1,11 @@
 import { type Grain, isDayGrain, type Leaf, type Period } from "../core/model/aggregate.js";
 import type { Selection } from "../core/model/query.js";
-import type { AggregateDialect, GroupedSource, Part } from "../core/warehouse/aggregate-dialect.js";
+import type {
+  AggregateDialect,
+  AggregatedRows,
+  GroupedSource,
+  Part,
+} from "../core/warehouse/aggregate-dialect.js";
 import {
   constant,
   EMPTY,
@@ -109,7 +114,7 @@ function aggregate(
   { aggregation, percentile = 0.5, isDiscrete }: Leaf,
   value: Part | null,
   column: ResultColumn | null,
-  condition: Part | null,
+  { condition }: AggregatedRows,
 ): Part {
   const filter = condition === null ? EMPTY : sql` FILTER (WHERE ${condition})`;
   const of = value ?? sql`*`;

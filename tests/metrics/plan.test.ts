@@ -78,7 +78,7 @@ describe("a plan of groups", () => {
   it("of one relation is one SELECT, on ClickHouse", () => {
     const period = `toDate32(toStartOfMonth(s."day"))`;
     expect(statementOf({ groups: [region, month], conditions: [since] }, "clickhouse")).toBe(
-      `SELECT s."region" AS "region", ${period} AS "day__month", sumOrNull(s."amount") AS "volume" ` +
+      `SELECT s."region" AS "region", ${period} AS "day__month", toNullable(sum(s."amount")) AS "volume" ` +
         `FROM "shop"."payments" AS s WHERE "day" >= {$1:Date} GROUP BY s."region", ${period}`,
     );
   });
@@ -86,7 +86,7 @@ describe("a plan of groups", () => {
   it("gives nothing the name of another column that the same SELECT reads", () => {
     expect(statementOf({ groups: [region], name: "amount" }, "clickhouse")).toBe(
       `SELECT s."group region" AS "region", s."value 0 0" AS "amount" FROM (` +
-        `SELECT s."region" AS "group region", sumOrNull(s."amount") AS "value 0 0" FROM "shop"."payments" AS s GROUP BY s."region") AS s`,
+        `SELECT s."region" AS "group region", toNullable(sum(s."amount")) AS "value 0 0" FROM "shop"."payments" AS s GROUP BY s."region") AS s`,
     );
   });
 

@@ -30,6 +30,14 @@ export interface PreparedGrouping {
   readonly select: (conditions: readonly Condition[], results: ResultColumns) => Sql<Selection>;
   /** The columns that conditions compare with, of each fact and of the results. */
   readonly filtered: (results: ResultColumns) => readonly ResultColumns[];
+  /** Whether it reads columns of stored relations alone, and no SQL of the project is in it. */
+  readonly isOfStored: boolean;
+}
+
+/** `condition`: only rows that it selects count. `isGroup`: they are a group, which has a row. */
+export interface AggregatedRows {
+  readonly condition: Part | null;
+  readonly isGroup: boolean;
 }
 
 export type NumberSign = "=" | "<>" | ">" | ">=" | "+" | "-";
@@ -59,12 +67,11 @@ export interface AggregateDialect {
   readonly asTimeOf: (value: Part, column: ResultColumn) => Part;
   /** A truncated time of this grain, earlier by a period. */
   readonly earlier: (value: Part, period: Period, grain: Grain) => Part;
-  /** `condition`: only rows that it selects count. */
   readonly aggregate: (
     leaf: Leaf,
     value: Part | null,
     column: ResultColumn | null,
-    condition: Part | null,
+    rows: AggregatedRows,
   ) => Part;
   /** The same aggregation of its own results over parts of the rows, with an `OVER` clause; null of one that needs all rows. */
   readonly ofTotals: (leaf: Leaf, total: Part, column: ResultColumn | null, over: Part) => Part | null;

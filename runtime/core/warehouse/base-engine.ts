@@ -75,6 +75,8 @@ export interface EngineQuery extends ResolvedQuery {
   readonly from?: () => Sql<Selection>;
   /** What that statement reads of its relations. */
   readonly read?: readonly SourceColumns[];
+  /** What its conditions compare with, where it reads stored columns alone and no SQL of the project is in it. */
+  readonly compared?: readonly ResultColumns[];
 }
 
 /** The column of a relation that a filter of groups compares with. */
@@ -237,12 +239,13 @@ export abstract class BaseEngine implements Warehouse {
 
   #grouped(
     query: ResolvedQuery,
-    { select, read, filtered }: PreparedGrouping,
+    { select, read, filtered, isOfStored }: PreparedGrouping,
     results: ResultColumns,
   ): EngineQuery {
     const { conditions } = query.selection;
-    this.#requireValues(conditions, filtered(results));
-    return { ...query, from: () => select(conditions, results), read };
+    const compared = filtered(results);
+    this.#requireValues(conditions, compared);
+    return { ...query, from: () => select(conditions, results), read, ...(isOfStored && { compared }) };
   }
 
   expireColumns({ relation, selection: { grouping } }: ResolvedQuery): void {
