@@ -19,15 +19,32 @@ export interface Loads {
 export const INTERNAL = /^@routewright\/runtime\/internal\/(.+)\.js$/;
 const RUNTIME = fileURLToPath(new URL("../../runtime/", import.meta.url));
 
+interface Source {
+  readonly lines: number;
+  readonly specifiers: readonly string[];
+}
+
+/** Sources that were read: most entries load the same. */
+const known = new Map<string, Source>();
+
+function sourceOf(file: string): Source {
+  const found = known.get(file);
+  if (found !== undefined) return found;
+  const text = readFileSync(file, "utf8");
+  const source = { lines: text.split("\n").length - 1, specifiers: importedValues(file, text) };
+  known.set(file, source);
+  return source;
+}
+
 /** Without types, which the compiler removes, and without what is loaded later by `import()`. */
 export function loadsOf(...entries: readonly string[]): Loads {
-  const texts = new Map<string, string>();
+  const sources = new Map<string, Source>();
   const specifiers = new Set<string>();
   const visit = (file: string): void => {
-    if (texts.has(file)) return;
-    const text = readFileSync(file, "utf8");
-    texts.set(file, text);
-    for (const specifier of importedValues(file, text)) {
+    if (sources.has(file)) return;
+    const source = sourceOf(file);
+    sources.set(file, source);
+    for (const specifier of source.specifiers) {
       const internal = INTERNAL.exec(specifier)?.[1];
       if (internal !== undefined) visit(`${RUNTIME}${internal}.ts`);
       else if (specifier.startsWith(".")) visit(resolve(dirname(file), specifier).replace(/\.js$/, ".ts"));
@@ -35,9 +52,9 @@ export function loadsOf(...entries: readonly string[]): Loads {
     }
   };
   entries.forEach((entry) => visit(resolve(entry)));
-  const lines = [...texts.values()].reduce((sum, text) => sum + text.split("\n").length - 1, 0);
+  const lines = [...sources.values()].reduce((sum, source) => sum + source.lines, 0);
   const packages = [...new Set([...specifiers].map(packageOf))].sort();
-  return { files: [...texts.keys()], lines, specifiers: [...specifiers], packages };
+  return { files: [...sources.keys()], lines, specifiers: [...specifiers], packages };
 }
 
 function packageOf(specifier: string): string {

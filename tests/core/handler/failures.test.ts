@@ -27,13 +27,15 @@ const manifest = manifestOf(
 const key = KEYS.tier3;
 const FAILED = refusal(500, "Database query failed.");
 
-describe("a query that fails", () => {
+describe("a query that fails", async () => {
+  const url = await serveManifest(manifest);
+
   it.each([
     ["because the relation is missing", "missing"],
     ["at run time", "dividing"],
     ["after many rows", "late"],
   ])("%s answers 500 and tells nothing of the cause", async (_, name) => {
-    const reply = await sendRequest(await serveManifest(manifest), `/v1/failing/${name}`, { key });
+    const reply = await sendRequest(url, `/v1/failing/${name}`, { key });
     expect(statusAndBody(reply)).toEqual(FAILED);
     expect(reply.headers["x-request-id"]).toBeTruthy();
     expect(reply.headers["x-ratelimit-limit"]).toBe("10000");
@@ -41,8 +43,8 @@ describe("a query that fails", () => {
   });
 
   it("because it takes too long is cancelled and answers 500", async () => {
-    const url = await serveManifest(manifest, { STATEMENT_TIMEOUT_MS: "100" });
-    expect(statusAndBody(await sendRequest(url, "/v1/failing/slow", { key }))).toEqual(FAILED);
+    const limited = await serveManifest(manifest, { STATEMENT_TIMEOUT_MS: "100" });
+    expect(statusAndBody(await sendRequest(limited, "/v1/failing/slow", { key }))).toEqual(FAILED);
     const running = (): Promise<unknown> =>
       query(
         "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%' || $1 || '%slow%' AND pid <> pg_backend_pid()",
@@ -53,7 +55,6 @@ describe("a query that fails", () => {
   });
 
   it("leaves the connection fit for the next one", async () => {
-    const url = await serveManifest(manifest);
     for (let i = 0; i < 30; i++) await sendRequest(url, "/v1/failing/dividing", { key });
     expect(statusAndBody(await sendRequest(url, "/v1/failing/locked", { key }))).toEqual([200, [{ id: 1 }]]);
   });

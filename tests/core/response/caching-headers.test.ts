@@ -5,6 +5,12 @@ import { KEYS } from "../../support/service.js";
 import { headersOf, type Lines, PUBLIC, publicRows } from "./public-rows.js";
 
 const { serve } = await publicRows();
+const plain = await serve();
+/** Behind a proxy, with a list of origins. */
+const proxied = await serve(undefined, {
+  CORS_ORIGINS: "https://app.example.com",
+  TRUST_PROXY: "127.0.0.1",
+});
 
 describe("who may keep a response", () => {
   it.each([
@@ -20,8 +26,7 @@ describe("who may keep a response", () => {
     ["GET", "/v1/shop/paid", { "x-api-key": KEYS.tier1 }, "private, no-cache"],
     ["GET", "/v1/shop/plain", {}, "private, no-cache"],
   ])("%s %s %j: %s", async (method, path, headers, expected) => {
-    const service = await serve();
-    const reply = await sendRequest(service.url, path, { method, headers });
+    const reply = await sendRequest(plain.url, path, { method, headers });
     const isPublic = expected === PUBLIC;
     expect(headersOf(reply, "cache-control", "surrogate-key", "cache-tag")).toEqual([
       expected,
@@ -33,8 +38,7 @@ describe("who may keep a response", () => {
   });
 
   it("says it of a 304 and of a part too", async () => {
-    const service = await serve();
-    const ask = (headers: Record<string, string>) => sendRequest(service.url, "/v1/shop/rates", { headers });
+    const ask = (headers: Record<string, string>) => sendRequest(plain.url, "/v1/shop/rates", { headers });
     const { headers } = await ask({});
     const unchanged = await ask({ "if-none-match": headers.etag ?? "" });
     const part = await ask({ range: "bytes=0-3" });
@@ -56,12 +60,8 @@ describe("who may keep a response", () => {
     { "if-range": ["x", "y"], range: "bytes=0-3" },
     { "if-none-match": ['W/"x"', '"*"'] },
   ])("nobody keeps what depends on a header in several lines: %j", async (headers) => {
-    const service = await serve(undefined, {
-      CORS_ORIGINS: "https://app.example.com",
-      TRUST_PROXY: "127.0.0.1",
-    });
     for (const path of ["/v1/shop/rates", "/v1/shop/plain", "/openapi.json"]) {
-      const reply = await sendRequest(service.url, path, { headers });
+      const reply = await sendRequest(proxied.url, path, { headers });
       expect(headersOf(reply, "cache-control", "surrogate-key", "cache-tag")).toEqual([
         "private, no-store",
         undefined,
@@ -71,8 +71,7 @@ describe("who may keep a response", () => {
   });
 
   it("keeps what depends on one line, and on others that come several times", async () => {
-    const service = await serve();
-    const { headers } = await sendRequest(service.url, "/v1/shop/rates", {
+    const { headers } = await sendRequest(plain.url, "/v1/shop/rates", {
       headers: {
         accept: "text/csv, */*;q=0.5",
         via: ["1.1 a", "1.1 b"],
@@ -83,11 +82,7 @@ describe("who may keep a response", () => {
   });
 
   it("varies by what else a response depends on: origins of a list, a forwarded prefix", async () => {
-    const service = await serve(undefined, {
-      CORS_ORIGINS: "https://app.example.com",
-      TRUST_PROXY: "127.0.0.1",
-    });
-    const { headers } = await sendRequest(service.url, "/v1/shop/rates", {
+    const { headers } = await sendRequest(proxied.url, "/v1/shop/rates", {
       headers: { "x-forwarded-prefix": "/data" },
     });
     expect(headers.vary).toContain("Origin");
