@@ -42,8 +42,8 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 90_000 } },
-    // Many tests wait: with six on two busy cores some met their bounds.
-    maxWorkers: 4,
+    // Many tests wait: with six on two busy cores some of the rest met their bounds.
+    maxWorkers: set === "quick" ? 5 : 4,
     // Loading the modules again for each file took most of the time. No file may leave global state behind.
     isolate: false,
   },

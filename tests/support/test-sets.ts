@@ -169,6 +169,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
       "new-prices",
       "refunds",
       "refusals",
+      "requirements",
       "travel-rule",
     ),
     ...within("ramp/operator", "operators"),

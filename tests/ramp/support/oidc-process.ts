@@ -20,13 +20,14 @@ async function startIssuer(): Promise<string> {
   let signing: JWK = {};
   let published: JWK[] = [];
   let keySetRequests = 0;
+  /** Of the published keys. */
+  let answer: ReturnType<Provider["callback"]> | null = null;
   const rotate = async (): Promise<void> => {
     const { privateKey } = await generateKeyPair(alg, { extractable: true });
     signing = { ...(await exportJWK(privateKey)), kid: `key-${String(++serial)}`, alg, use: "sig" };
     published = [signing, ...published].slice(0, 2);
+    answer = null;
   };
-  const providerFor = (): ReturnType<Provider["callback"]> =>
-    new Provider(issuer, { jwks: { keys: published }, clients: [] }).callback();
   await rotate();
   const server = createServer((request, response) => {
     void (async () => {
@@ -42,7 +43,8 @@ async function startIssuer(): Promise<string> {
       }
       if (request.url === "/jwks") keySetRequests++;
       // The provider's own pages: discovery and key set, as any relying party would get them.
-      return providerFor()(request, response);
+      answer ??= new Provider(issuer, { jwks: { keys: published }, clients: [] }).callback();
+      return answer(request, response);
     })();
   });
   const issuer = await listening(server);
