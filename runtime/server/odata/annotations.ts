@@ -38,7 +38,10 @@ export const SERVICE_ANNOTATIONS: Annotations = {
   "Capabilities.SupportedFormats": ["application/json;odata.metadata=minimal;IEEE754Compatible=true"],
   "Capabilities.AsynchronousRequestsSupported": false,
   "Capabilities.BatchSupported": true,
-  "Capabilities.BatchSupport": record({ Supported: true, SupportedFormats: ["application/json"] }),
+  "Capabilities.BatchSupport": record({
+    Supported: true,
+    SupportedFormats: ["application/json", "multipart/mixed"],
+  }),
   "Capabilities.CrossJoinSupported": false,
   "Capabilities.KeyAsSegmentSupported": false,
   "Capabilities.FilterFunctions": [

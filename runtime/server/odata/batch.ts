@@ -7,9 +7,9 @@ import type { Reply } from "../../core/http/send.js";
 import { httpError, type HttpError, isHttpError, type Result } from "../../core/model/errors.js";
 import { matchesTag } from "../../core/response/entity-tag.js";
 import { authorize, requireAccess } from "../../core/request/authorize.js";
-import { readJson } from "../../core/request/request-fields.js";
 import { NO_ROWS, type RowsResponse } from "../../core/response/respond.js";
 import { type OdataExchange, textOf } from "./answer.js";
+import { type BatchFormat, formatOf } from "./batch-formats.js";
 import { headersByName, odataError, versionHeaders } from "./errors.js";
 import { ROOT } from "./set-request.js";
 
@@ -19,18 +19,19 @@ const MAX_REQUESTS = 20;
 /** Of all responses: they are held in memory until the last one is there. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** A request in a batch (OData JSON Format 4.01, 19.1). */
+/** A request in a batch. */
 interface BatchRequest {
   readonly id: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A part of the response, as its JSON. */
+/** A part of the response. */
 interface BatchPart {
   readonly text: string;
   readonly bytes: number;
-  readonly isError: boolean;
+  readonly status: number;
+  readonly refusal: HttpError | null;
 }
 
 /** `POST /odata/$batch`: reads one after the other, each with the checks, limits and records of a request of its own. */
@@ -38,7 +39,8 @@ export async function serveBatch(
   exchange: Exchange,
   itemAt: (path: string) => DataPath,
 ): Promise<Handled<HttpError>> {
-  const requests = await readBatch(exchange);
+  const format = formatOf(exchange.request.headers["content-type"] ?? "");
+  const requests = await readBatch(exchange, format);
   if (requests === null || isHttpError(requests)) return requests;
   const goesOn = /(?:^|[,;])\s*(?:odata\.)?continue-on-error(?!\s*=\s*"?false)/i.test(
     String(exchange.request.headers.prefer ?? ""),
@@ -46,28 +48,28 @@ export async function serveBatch(
   const parts: string[] = [];
   let left = MAX_BYTES;
   for (const each of requests) {
-    const part = await answerPart(exchange, each, { itemAt, left, isFirst: parts.length === 0 });
+    const part = await answerPart(exchange, each, { itemAt, format, left, isFirst: parts.length === 0 });
     if (part === null) return null;
+    // Clients send a key only once they are asked for it, with the whole batch.
+    if (part.status === 401 && part.refusal !== null) return part.refusal;
     parts.push(part.text);
     left -= part.bytes;
     // OData 4.01, 11.7.2.
-    if (part.isError && !goesOn) break;
+    if (part.status >= 400 && !goesOn) break;
   }
-  const headers = { "Content-Type": "application/json", ...versionHeaders(exchange.request) };
-  return { status: 200, body: `{"responses":[${parts.join(",")}]}`, headers };
+  const headers = { "Content-Type": format.contentType, ...versionHeaders(exchange.request) };
+  return { status: 200, body: format.body(parts), headers };
 }
 
 /** Null when the client has disconnected. */
-async function readBatch({ request, context }: Exchange): Promise<Result<readonly BatchRequest[]> | null> {
-  if (/^multipart\//i.test(request.headers["content-type"] ?? ""))
-    return httpError("notImplemented", { name: "multipart/mixed", reason: "send the batch as JSON" });
+async function readBatch(
+  { request, context }: Exchange,
+  format: BatchFormat,
+): Promise<Result<readonly BatchRequest[]> | null> {
   const text = await readBodyText(request, context.caller);
   if (text === null || isHttpError(text)) return text;
-  const body = readJson(text);
-  if (isHttpError(body)) return body;
-  const { requests } = (body.json ?? {}) as { readonly requests?: unknown };
-  if (!Array.isArray(requests) || requests.length === 0)
-    return httpError("parameterRequired", { name: "requests" });
+  const requests = format.read(text);
+  if (isHttpError(requests)) return requests;
   if (requests.length > MAX_REQUESTS)
     return httpError("tooManyValues", { name: "requests", max: MAX_REQUESTS });
   const read = requests.map(readRequest);
@@ -107,6 +109,7 @@ function targetOf(url: string): string {
 
 interface BatchPlace {
   readonly itemAt: (path: string) => DataPath;
+  readonly format: BatchFormat;
   /** Bytes that are left for the response. */
   readonly left: number;
   /** The batch has been counted as its first request. */
@@ -116,7 +119,7 @@ interface BatchPlace {
 async function answerPart(
   batch: Exchange,
   { id, url, headers }: BatchRequest,
-  { itemAt, left, isFirst }: BatchPlace,
+  { itemAt, format, left, isFirst }: BatchPlace,
 ): Promise<BatchPart | null> {
   const { gateway } = batch;
   const request = requestOf(batch.request, targetOf(url), headers);
@@ -140,7 +143,8 @@ async function answerPart(
   const reply = refusal === null ? ((outcome as Reply | null) ?? body) : odataError(exchange, refusal);
   record(exchange, refusal, reply);
   if (reply === null) return null;
-  return partOf(id, reply.body.length > left ? tooLong(exchange) : reply);
+  const sent = reply.body.length > left ? tooLong(exchange) : reply;
+  return { text: format.part(id, sent), bytes: sent.body.length, status: sent.status, refusal };
 }
 
 /** A response with rows in memory. */
@@ -204,20 +208,4 @@ function requestOf(batch: IncomingMessage, url: string, headers: BatchRequest["h
     headers: { value: { ...Object.fromEntries(own), ...headers } },
     rawHeaders: { value: [] },
   }) as IncomingMessage;
-}
-
-/** Headers of a response in a batch: the others are those of the batch. */
-const SHOWN: ReadonlySet<string> = new Set([
-  ...["content-type", "etag", "odata-version", "preference-applied", "retry-after", "www-authenticate"],
-  ...["deprecation", "link", "sunset", "x-data-as-of", "x-data-freshness", "x-data-quality"],
-]);
-
-function partOf(id: string, { status, body, headers = {} }: Reply): BatchPart {
-  const text = body.toString();
-  const names = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
-  const shown = Object.fromEntries(names.filter(([name]) => SHOWN.has(name)));
-  const isJson = /json/.test(shown["content-type"] ?? "json");
-  const content = text === "" ? "" : `,"body":${isJson ? text : JSON.stringify(text)}`;
-  const head = JSON.stringify({ id, status, headers: shown }).slice(0, -1);
-  return { text: `${head}${content}}`, bytes: text.length, isError: status >= 400 };
 }

@@ -72,7 +72,10 @@ describe("$batch", () => {
       ...{ method: "POST", body: { requests: [get("1", "shop__paid")] } },
       headers: { "content-type": "application/json" },
     });
-    expect(anonymous.text).toContain('"status":401');
+    expect([anonymous.status, anonymous.headers["www-authenticate"]]).toEqual([
+      401,
+      expect.stringMatching(/^Basic /),
+    ]);
   });
 
   it("counts each of its reads against the window", async () => {
@@ -117,8 +120,7 @@ describe("$batch", () => {
     expect([reply.status, reply.text.length < 1000]).toEqual([status, true]);
   });
 
-  it("is JSON, and holds no batch and no path of another service", async () => {
-    expect((await send("--b", { "content-type": "multipart/mixed; boundary=b" })).status).toBe(501);
+  it("holds no batch and no path of another service", async () => {
     const urls = [
       "$batch",
       "../v1/shop/orders",
@@ -134,5 +136,71 @@ describe("$batch", () => {
       GO_ON,
     );
     expect(parts.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 404, 404, 200]);
+  });
+});
+
+const MIXED = { "content-type": 'Multipart/Mixed; charset=utf-8; boundary="b 1"' };
+
+/** A part with a request, as clients write it. */
+const partWith = (request: string, type = "application/http", more = "") =>
+  `--b 1\r\nContent-Type: ${type}\r\nContent-Transfer-Encoding: binary\r\n${more}\r\n${request}\r\n\r\n`;
+
+describe("$batch as multipart/mixed", () => {
+  it("has the responses of JSON", async () => {
+    const requests = [
+      get("x", "shop__orders?$filter=status%20eq%20'paid'&$select=id"),
+      get("2", `${url}/odata/shop__orders/$count`),
+      get("3", "shop__none"),
+    ];
+    const parts = await partsOf(requests, GO_ON);
+    const body = `preamble\r\n${requests
+      .map(({ id, url: path }) =>
+        partWith(`GET ${path} HTTP/1.1`, undefined, id === "x" ? "Content-ID: x\r\n" : ""),
+      )
+      .join("")}--b 1--\r\nepilogue`;
+    for (const sent of [body, body.replaceAll("\r\n", "\n")]) {
+      const reply = await send(sent, { ...MIXED, ...GO_ON });
+      expect(reply.headers["content-type"]).toBe("multipart/mixed; boundary=batch_response");
+      const [, ...answered] = reply.text.split("--batch_response");
+      expect(answered.pop()).toBe("--\r\n");
+      for (const [i, part] of answered.entries()) {
+        const [, head = "", text = "", ...rest] = part.split("\r\n\r\n");
+        expect(part).toContain(`Content-ID: ${parts[i]!.id}\r\n`);
+        expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${String(parts[i]!.status)} \\w`));
+        const isText = typeof parts[i]!.body === "string";
+        expect([isText ? text.trim() : JSON.parse(text), rest]).toEqual([parts[i]!.body, []]);
+        expect(head).toContain(`content-length: ${String(Buffer.byteLength(text) - 2)}`);
+      }
+    }
+  });
+
+  it.each([
+    ["no end", partWith("GET shop__orders HTTP/1.1"), 400],
+    ["another boundary", "--c\r\n\r\n--c--", 400],
+    ["no part", "--b 1--", 400],
+    ["a boundary that goes on", "--b 1x\r\n\r\n--b 1--", 400],
+    ["a change set", `${partWith("--c", "multipart/mixed; boundary=c")}--b 1--`, 501],
+    ["a write", `${partWith("DELETE shop__orders(1) HTTP/1.1")}--b 1--`, 405],
+    ["no request", `${partWith("")}--b 1--`, 405],
+    ["21 requests", `${partWith("GET shop__orders HTTP/1.1").repeat(21)}--b 1--`, 400],
+    [
+      "one name twice",
+      `${partWith("GET shop__orders HTTP/1.1", undefined, "Content-ID: a\r\n").repeat(2)}--b 1--`,
+      400,
+    ],
+    ["100,000 begins", "--b 1\r\n".repeat(100_000), 400],
+  ])("is refused with %s", async (_, body, status) => {
+    const reply = await send(body, MIXED);
+    expect([reply.status, reply.text.length < 1000]).toEqual([status, true]);
+  });
+
+  it("without a boundary is refused, and the parts of a key's own rows stay its own", async () => {
+    expect((await send("--\r\n\r\n----", { "content-type": "multipart/mixed" })).status).toBe(400);
+    const reply = await send(
+      `${partWith(`GET shop__mine?$select=id HTTP/1.1\r\nX-API-Key: ${KEYS.tier3}`)}--b 1--`,
+      MIXED,
+      KEYS.tier1,
+    );
+    expect(reply.text.replaceAll("\n", "")).toContain('"value":[{"id":1},{"id":4}]');
   });
 });

@@ -1,13 +1,14 @@
 import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { ownSchema } from "../../support/database.js";
 import { sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { needs, programPath } from "../../support/needs.js";
-import { KEYS, serveManifest } from "../../support/service.js";
+import { KEYS, ownFolder, serveManifest } from "../../support/service.js";
 
 const ROWS = 100_000;
 const schema = await ownSchema(
@@ -194,6 +195,103 @@ it.skipIf(!needs("odata", "python3"))(
       "[99995, 99988, 99981, 99974, 99967]",
       `${String(ROWS)} True ${String((ROWS * (ROWS + 1)) / 2)}`,
       "name 42",
+    ]);
+  },
+);
+
+const OLINGO = String.raw`
+import java.math.BigDecimal;
+import java.net.URI;
+import java.util.*;
+import org.apache.olingo.client.api.communication.request.batch.ODataBatchRequest;
+import org.apache.olingo.client.api.communication.response.ODataRetrieveResponse;
+import org.apache.olingo.client.api.domain.*;
+import org.apache.olingo.client.core.ODataClientFactory;
+import org.apache.olingo.client.core.http.BasicAuthHttpClientFactory;
+import org.apache.olingo.commons.api.edm.*;
+
+public class Events {
+  public static void main(String[] args) throws Exception {
+    var client = ODataClientFactory.getClient();
+    client.getConfiguration().setHttpClientFactory(new BasicAuthHttpClientFactory("any", args[1]));
+    var requests = client.getRetrieveRequestFactory();
+    var set = requests.getServiceDocumentRequest(args[0]).execute().getBody().getEntitySetNames().iterator().next();
+    // A request of its own for $metadata also loads OASIS's vocabularies from the internet.
+    var metadata = new URI(args[0] + "/$metadata").toURL().openConnection();
+    metadata.setRequestProperty("Accept", "application/xml");
+    metadata.setRequestProperty("Authorization", "Basic " + Base64.getEncoder().encodeToString(("any:" + args[1]).getBytes()));
+    var edm = client.getReader().readMetadata(metadata.getInputStream());
+    var type = edm.getEntityContainer().getEntitySet(set).getEntityType();
+    var types = new ArrayList<String>();
+    for (var name : type.getPropertyNames()) types.add(name + " " + type.getStructuralProperty(name).getType().getName());
+    System.out.println(set + " " + type.getKeyPredicateNames() + " " + types);
+
+    URI next = client.newURIBuilder(args[0]).appendEntitySetSegment(set).build();
+    long count = 0, last = 0;
+    var sum = BigDecimal.ZERO;
+    while (next != null) {
+      var page = requests.getEntitySetRequest(next).execute().getBody();
+      for (var event : page.getEntities()) {
+        var id = ((Number) event.getProperty("id").getPrimitiveValue().toValue()).longValue();
+        if (id <= last) throw new Error("out of order");
+        last = id;
+        count++;
+        sum = sum.add(event.getProperty("amount").getPrimitiveValue().toCastValue(BigDecimal.class));
+      }
+      next = page.getNext();
+    }
+    System.out.println(count + " " + sum);
+
+    var filters = client.getFilterFactory();
+    var filter = filters.and(filters.gt("id", 90000), filters.eq("flag", true));
+    var found = client.newURIBuilder(args[0]).appendEntitySetSegment(set).filter(filter).orderBy("id desc").top(2).build();
+    for (var event : requests.getEntitySetRequest(found).execute().getBody().getEntities())
+      System.out.println(event.getProperty("id").getValue() + " " + event.getProperty("at").getValue());
+    var one = client.newURIBuilder(args[0]).appendEntitySetSegment(set).appendKeySegment(42).build();
+    System.out.println(requests.getEntityRequest(one).execute().getBody().getProperty("name").getValue());
+    System.out.println(requests.getValueRequest(client.newURIBuilder(args[0]).appendEntitySetSegment(set).count().build()).execute().getBody());
+    try {
+      requests.getEntitySetRequest(client.newURIBuilder(args[0]).appendEntitySetSegment(set).filter("nothing eq 1").build()).execute();
+    } catch (org.apache.olingo.client.api.communication.ODataClientErrorException error) {
+      System.out.println(error.getStatusLine().getStatusCode() + " " + error.getODataError().getCode());
+    }
+
+    var batch = client.getBatchRequestFactory().getBatchRequest(args[0]);
+    var manager = ((ODataBatchRequest) batch.addCustomHeader("Prefer", "odata.continue-on-error")).payloadManager();
+    var count0 = client.newURIBuilder(args[0]).appendEntitySetSegment(set).count().build();
+    var none = client.newURIBuilder(args[0]).appendEntitySetSegment("none").build();
+    manager.addRequest(requests.getEntityRequest(one));
+    manager.addRequest(requests.getValueRequest(count0));
+    manager.addRequest(requests.getEntitySetRequest(none));
+    var results = new ArrayList<String>();
+    var responses = manager.getResponse().getBody();
+    var name = ((ODataRetrieveResponse<ClientEntity>) responses.next().next()).getBody().getProperty("name").getValue();
+    results.add("200 " + name);
+    results.add("200 " + ((ODataRetrieveResponse<ClientPrimitiveValue>) responses.next().next()).getBody().toString().trim());
+    var refused = responses.next().next();
+    var text = new String(refused.getRawResponse().readAllBytes());
+    results.add(refused.getStatusCode() + " " + text.replaceAll(".*\"code\":\"(\\w+)\".*", "$1"));
+    System.out.println(String.join(", ", results));
+  }
+}
+`;
+
+it.skipIf(!needs("javac", "odata-client-core-5.0.0.jar"))(
+  "Apache Olingo reads $metadata, all rows, filters, keys, counts and errors",
+  async () => {
+    const folder = ownFolder();
+    const file = join(folder, "Events.java");
+    writeFileSync(file, OLINGO);
+    const libraries = join(dirname(programPath("odata-client-core-5.0.0.jar")), "*");
+    const { stdout } = await promisify(execFile)("java", ["-cp", libraries, file, service.slice(0, -1), key]);
+    const cents = (ROWS * (ROWS + 1) * 101) / 2;
+    expect(stdout.trim().split("\n")).toEqual([
+      "shop__events [id] [id Int32, name String, amount Decimal, at DateTimeOffset, flag Boolean]",
+      `${String(ROWS)} ${(cents / 100).toFixed(2)}`,
+      ...["99995 2026-03-11T10:35:00Z", "99988 2026-03-11T10:28:00Z"],
+      ...["name 42", String(ROWS)],
+      "400 filterColumn",
+      "200 name 42, 200 100000, 404 notFound",
     ]);
   },
 );
