@@ -71,6 +71,7 @@ const SHOP = files(
         dimensions: [time("ordered_at", "day")],
         measures: [
           measure("revenue", "sum", "price"),
+          measure("high_prices", "sum", "case when price > 4 then price end"),
           measure("jaffle_revenue", "sum", "case when product_id in ('p0', 'p1') then price else 0 end"),
           measure("weight_p90", "percentile", "weight", { agg_params: { percentile: 0.9 } }),
           measure("price_p90", "percentile", "price", {
@@ -144,6 +145,7 @@ const SHOP = files(
       derived("twice", "2 * all_filled", ["all_filled"]),
       derived("per_buyer", "order_total / buyers", ["order_total", "buyers"]),
       cumulative("running_revenue", "revenue", { period_agg: "last" }),
+      cumulative("running_high", "high_prices", {}),
       cumulative("buyers_7d", "buyers", { window: "7 days" }),
       cumulative("orders_mtd", "order_count", { grain_to_date: "month", period_agg: "average" }),
       cumulative(
