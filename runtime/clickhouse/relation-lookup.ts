@@ -18,6 +18,11 @@ interface ColumnRow extends TypedColumn {
   readonly id: string;
 }
 
+/** `is_subcolumn`: where the role has `describe_include_subcolumns`. */
+interface DescribedColumn extends TypedColumn {
+  readonly is_subcolumn?: number;
+}
+
 interface LookupOptions {
   readonly read: ReadRows;
   /** Whether queries are limited by the rows that they read. */
@@ -54,9 +59,10 @@ export class RelationLookup {
   async describeSelect({ select, relations }: DescribedSelect): Promise<DescribedRelation> {
     const { read, isLimited } = this.#options;
     const body = sql`DESCRIBE (${select as Sql}) FORMAT JSONEachRow`;
-    const rows = await read<TypedColumn>(finished(body)).catch((error: unknown) => {
+    const described = await read<DescribedColumn>(finished(body)).catch((error: unknown) => {
       throw isRelationUnknown(error) ? new RelationMissing(relations[0]?.join(".") ?? "") : error;
     });
+    const rows = described.filter((column) => column.is_subcolumn !== 1);
     const scanned = isLimited
       ? await Promise.all(relations.map((relation) => this.#scannedRowsOf(relation)))
       : [];
