@@ -145,6 +145,30 @@ describe("a client that waits for events", () => {
     expect(performance.now() - begun).toBeLessThan(8000);
   });
 
+  it("has everybody who asks for events refused together where a database that answered does not any more", async () => {
+    const open: (() => void)[] = [];
+    let isMute = false;
+    const { url: KEYS_DATABASE_URL } = await proxyOf(await ownDatabase(), (client, connect) => {
+      if (isMute) return;
+      const database = connect();
+      client.pipe(database).pipe(client);
+      client.on("close", () => database.destroy());
+      open.push(() => (client.unpipe(database), database.unpipe(client)));
+    });
+    const { url } = await start({ KEYS_DATABASE_URL, WEBHOOK_SECRETS_KEY: "5a".repeat(32) });
+    const feed = (): Promise<number> =>
+      sendRequest(url, "/v1/system/events.atom", { key: KEYS.tier1 }).then(({ status }) => status);
+    const subscriptions = (): Promise<number> =>
+      sendRequest(url, "/v1/system/subscriptions", { key: KEYS.tier1 }).then(({ status }) => status);
+    expect([await feed(), await subscriptions()]).toEqual([200, 200]);
+    isMute = true;
+    for (const mute of open) mute();
+    const begun = performance.now();
+    // One after the other they would wait for 48 s.
+    const asked = await Promise.all([feed, subscriptions].flatMap((ask) => Array.from({ length: 8 }, ask)));
+    expect([new Set(asked), performance.now() - begun < 25_000]).toEqual([new Set([503]), true]);
+  });
+
   it("gets a comment within 16 s, and the end when the server stops", async () => {
     const service = await start();
     const client = await listenTo(service.url);
