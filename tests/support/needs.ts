@@ -7,7 +7,7 @@ import { CLICKHOUSE_INSTALL, CLICKHOUSE_LIBRARY } from "../../scripts/clickhouse
 const READERS_OF_NODE =
   "npm install --prefix .data/readers/node @stoplight/prism-cli@5.16.0 newman@6.2.2 openapi-to-postmanv2@6.3.3 axios@1.21.1";
 const READERS_OF_PYTHON =
-  "pip install uv && uv pip install --target .data/readers/python dlt==1.31.0 fastmcp==4.1.6 openapi-generator-cli==7.26.0";
+  "pip install uv && uv pip install --target .data/readers/python dlt==1.31.0 fastmcp==4.1.6 openapi-generator-cli==7.26.0 build==1.3.0 setuptools twine==6.2.0";
 
 /** Programs that some tests run, and how to install each. `.ci/run` installs all of them. */
 const INSTALL = {
@@ -44,6 +44,7 @@ const INSTALL = {
   prism: READERS_OF_NODE,
   dlt: READERS_OF_PYTHON,
   "openapi-generator-cli": READERS_OF_PYTHON,
+  twine: READERS_OF_PYTHON,
   "tap-rest-api-msdk":
     "pip install uv && uv pip install --target .data/readers/singer tap-rest-api-msdk==1.4.2 langchain-mcp-adapters==0.3.2 'setuptools<81'",
   go: "apt-get install golang-go",
