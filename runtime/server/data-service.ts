@@ -28,7 +28,7 @@ import { activate, type RefreshResult } from "./release/activate.js";
 import type { RefreshLog } from "./release/refresh.js";
 import { Documents } from "../pages/documents.js";
 import type { RequestRecord } from "../core/handler/request-record.js";
-import { requestFields } from "./operations/request-log.js";
+import { logRequest } from "./operations/request-log.js";
 import type { Environment } from "./operations/environment.js";
 import type { Accounts } from "./accounts/accounts.js";
 import { openAccounts } from "./open-accounts.js";
@@ -161,9 +161,7 @@ function openParts(
   const recorders: ((record: RequestRecord) => void)[] = [
     (record) => failing.record(record),
     (record) => usage?.counter.count(record),
-    (record) => {
-      if (log.isLevelEnabled("info")) log.info(requestFields(record), "request");
-    },
+    (record) => logRequest(log, record),
   ];
   const gatewayOptions = {
     ...environment,

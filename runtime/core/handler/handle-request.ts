@@ -139,9 +139,10 @@ function respondTo(exchange: Exchange, endpoint: Endpoint, answer: Answer): Sent
 /** The link to the next page, and the number of rows on all pages. */
 function pageHeaders(
   request: DataRequest,
-  { query, result, hasMore, total }: Answer,
+  { query, result, hasMore, total, link: known }: Answer,
   prefix: string,
 ): readonly string[] {
+  if (known !== undefined) return known;
   const { fields = NO_FIELDS, selection } = query;
   const { page } = selection;
   const link =

@@ -5,7 +5,9 @@ import { queryKey } from "../model/query-key.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
 import { BoundedCache, keyOf } from "../http/bounded-cache.js";
 import { andThen } from "../http/serve.js";
+import { NO_FIELDS, nextPageLink } from "../request/request-fields.js";
 import type { Answer } from "../response/answer.js";
+import type { BufferedResult } from "../response/buffered-result.js";
 import { buildTag, namesTag } from "../response/entity-tag.js";
 import type { Sent } from "../response/respond.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
@@ -20,6 +22,17 @@ const MAX_LENGTH = 1000;
 const REQUEST_BYTES = 2500;
 const TEXT_BYTES = 10;
 
+type PagedRequest = Parameters<typeof nextPageLink>[0];
+
+interface KnownLink {
+  readonly result: BufferedResult;
+  readonly prefix: string;
+  readonly originalUrl: string;
+  readonly link: readonly string[];
+}
+
+const NO_LINK: readonly string[] = [];
+
 /** What the text of a request says, to callers of one tier. */
 class KnownRequest {
   readonly gateway: Gateway;
@@ -32,6 +45,8 @@ class KnownRequest {
   /** Of the key, in the cache of results. */
   readonly cacheKey: string;
   #tag: { readonly version: DataVersion; readonly text: string } | null = null;
+
+  #link: KnownLink | null = null;
 
   constructor(
     { gateway, parameters, shape }: Exchange,
@@ -47,6 +62,20 @@ class KnownRequest {
     this.length = length;
     this.key = queryKey(query);
     this.cacheKey = keyOf(this.key);
+  }
+
+  /** The link to the next page. An app in front may have taken a part of the address away. */
+  linkTo(result: BufferedResult, request: PagedRequest, prefix: string): readonly string[] {
+    const { fields = NO_FIELDS, selection } = this.query;
+    const { page } = selection;
+    if (page === null || !mayHaveMore(result, selection)) return NO_LINK;
+    const { originalUrl = "" } = request;
+    const known = this.#link;
+    if (known?.result === result && known.prefix === prefix && known.originalUrl === originalUrl)
+      return known.link;
+    const link = nextPageLink(request, fields, page, result.nextCursor, prefix);
+    this.#link = { result, prefix, originalUrl, link };
+    return link;
   }
 
   tagOf(version: DataVersion): string {
@@ -109,23 +138,25 @@ function answerAtHand({ gateway, request, context }: Exchange, known: KnownReque
   const { query } = known;
   const version = gateway.versionOf(spec.path);
   if (version === null || rowsRefusal(gateway, spec, context.caller) !== null) return undefined;
-  const due = spec.freshness === undefined ? null : gateway.dueOf(spec);
-  const quality = gateway.qualityOf(spec);
   const tag = known.tagOf(version);
-  const said = {
+  const isKnown = namesTag(tag, request.headers["if-none-match"]);
+  if (!isKnown && !isChecked(gateway, query, version)) return undefined;
+  const result = isKnown ? null : gateway.results.kept(known.key, version.id, known.cacheKey);
+  if (result === undefined) return undefined;
+  // Without spreads, which make a hidden class of each object (`ServiceMetrics`).
+  return {
     query,
+    result,
     hasRunQuery: false,
     ownsResult: false,
     version,
-    due,
-    quality,
+    due: spec.freshness === undefined ? null : gateway.dueOf(spec),
+    quality: gateway.qualityOf(spec),
     tag,
+    hasMore: result !== null && mayHaveMore(result, query.selection),
     total: null,
-  } as const;
-  if (namesTag(tag, request.headers["if-none-match"])) return { ...said, result: null, hasMore: false };
-  if (!isChecked(gateway, query, version)) return undefined;
-  const result = gateway.results.kept(known.key, version.id, known.cacheKey);
-  return result && { ...said, result, hasMore: mayHaveMore(result, query.selection) };
+    link: result === null ? NO_LINK : known.linkTo(result, request, gateway.publicAddressOf(request).prefix),
+  };
 }
 
 /** Whether its conditions can be compared with the columns, which are looked up already. */

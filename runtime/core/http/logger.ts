@@ -85,7 +85,7 @@ export function createLogger(level: string): Logger {
 }
 
 /** The current time, as a field: one text per millisecond, which took 0.7 of 4.2 µs of a line. */
-function timestamp(): string {
+export function timestamp(): string {
   const now = Date.now();
   if (now !== textOfTime.at) textOfTime = { at: now, text: `,"time":"${new Date(now).toISOString()}"` };
   return textOfTime.text;

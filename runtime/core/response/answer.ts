@@ -41,6 +41,8 @@ export interface Answer extends RowClaims {
   readonly hasMore: boolean;
   /** The number of rows on all pages, where it is wanted. */
   readonly total: number | null;
+  /** The header with the link to the next page, where it is known already, as flat name and value pairs. */
+  readonly link?: readonly string[];
 }
 
 /** The part of an answer that a query, or a cached result, has given. */

@@ -27,7 +27,9 @@ const READ_HEADERS: ReadonlyMap<string, number> = new Map(
  * Whether a header on which responses depend comes in several lines. Caches look for a copy by the first line, while all count here:
  * with `Accept: application/json;q=0` in a second line a caller put CSV at the address of JSON, for everybody.
  */
-function repeatsHeader({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">): boolean {
+function repeatsHeader({ headers, rawHeaders }: Pick<IncomingMessage, "headers" | "rawHeaders">): boolean {
+  // Most requests repeat none.
+  if (2 * Object.keys(headers).length === rawHeaders.length) return false;
   let seen = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const bit = READ_HEADERS.get((rawHeaders[i] ?? "").toLowerCase()) ?? 0;
@@ -44,7 +46,7 @@ export function privateControl(request: CachingContext["request"]): string {
 
 /** What caching headers depend on besides the endpoint and its caller. */
 interface CachingContext {
-  readonly request: Pick<IncomingMessage, "method" | "rawHeaders">;
+  readonly request: Pick<IncomingMessage, "method" | "headers" | "rawHeaders">;
   /** Whether the prefix of links comes with the request (`X-Forwarded-Prefix`). */
   readonly isPrefixForwarded: boolean;
   /** Until when the rows are as fresh as promised. */

@@ -1,35 +1,45 @@
+import pino from "pino";
 import type { RequestRecord } from "../../core/handler/request-record.js";
+import { type Logger, sink, timestamp } from "../../core/http/logger.js";
+
+const { streamSym, mixinSym, chindingsSym } = pino.symbols;
+
+/** Logs a request. Of this process's own logger the line is made here: pino takes 4 of the 8 µs of a line. */
+export function logRequest(log: Logger, record: RequestRecord): void {
+  if (!log.isLevelEnabled("info")) return;
+  const text = requestText(record);
+  const own = log as unknown as Readonly<Record<symbol, unknown>>;
+  // Instrumentation may have added what it writes into each line.
+  if (own[streamSym] !== sink || own[mixinSym] !== undefined) log.info(JSON.parse(`{${text}}`), "request");
+  else sink.write(`{"level":30${timestamp()}${String(own[chindingsSym])},${text},"msg":"request"}\n`);
+}
 
 /**
- * The fields of a request's log line. Keys appear by id, callers without one by their network address; a refusal has the
+ * The fields of a request's log line, as the text of a JSON object without its braces. Keys appear by id, callers without one by their network address; a refusal has the
  * error's code and the parameter's name, never its value; the trace fields have OpenTelemetry's names.
  */
-export function requestFields(record: RequestRecord): object {
+export function requestText(record: RequestRecord): string {
   const { requestId, method, route, status, rows, bytes, caller, trace, error, path } = record;
   const { milliseconds, databaseMs } = record;
-  return {
-    requestId,
-    method,
-    route,
-    ...(path !== null && { path }),
-    status,
-    ...(error !== null && { error: error.code, parameter: error.parameter ?? undefined }),
-    milliseconds: toMicroseconds(milliseconds),
-    rows,
-    bytes,
-    databaseMs: databaseMs === null ? null : toMicroseconds(databaseMs),
-    key: caller.key?.id ?? null,
-    caller: caller.id,
-    tier: caller.tier,
-    ...(trace !== null && {
-      trace_id: trace.traceId,
-      span_id: trace.spanId,
-      parent_id: trace.parentId || undefined,
-    }),
-  };
+  let text = `"requestId":${quoted(requestId)},"method":${quoted(method)},"route":${quoted(route)}`;
+  if (path !== null) text += `,"path":${quoted(path)}`;
+  text += `,"status":${String(status)}`;
+  if (error !== null) text += `,"error":${quoted(error.code)}`;
+  if (error?.parameter != null) text += `,"parameter":${quoted(error.parameter)}`;
+  text += `,"milliseconds":${toMicroseconds(milliseconds)},"rows":${String(rows)},"bytes":${String(bytes)}`;
+  text += `,"databaseMs":${databaseMs === null ? "null" : toMicroseconds(databaseMs)}`;
+  text += `,"key":${quoted(caller.key?.id ?? null)},"caller":${quoted(caller.id)},"tier":${quoted(caller.tier)}`;
+  if (trace === null) return text;
+  text += `,"trace_id":${quoted(trace.traceId)},"span_id":${quoted(trace.spanId)}`;
+  return trace.parentId === "" ? text : `${text},"parent_id":${quoted(trace.parentId)}`;
+}
+
+/** As JSON. Most texts need no escapes: to look takes less than to write them. */
+function quoted(text: string | null): string {
+  return text !== null && /^[\w./:-]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 /** Rounds to microseconds: further digits of the clock are noise. */
-function toMicroseconds(milliseconds: number): number {
-  return Math.round(milliseconds * 1000) / 1000;
+function toMicroseconds(milliseconds: number): string {
+  return String(Math.round(milliseconds * 1000) / 1000);
 }

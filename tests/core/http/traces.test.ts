@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { requestFields } from "../../../runtime/server/operations/request-log.js";
+import { requestText } from "../../../runtime/server/operations/request-log.js";
 import { traceOf } from "../../../runtime/core/http/headers.js";
 import { observation } from "../../support/observation.js";
 import { KEYS } from "../../support/service.js";
@@ -62,8 +62,8 @@ describe("a request's traceparent", () => {
   });
 });
 
-const fieldsOf = (of: Parameters<typeof requestFields>[0]) =>
-  JSON.parse(JSON.stringify(requestFields(of))) as Record<string, unknown>;
+const fieldsOf = (of: Parameters<typeof requestText>[0]) =>
+  JSON.parse(`{${requestText(of)}}`) as Record<string, unknown>;
 
 describe("the log line of a request", () => {
   it("has the trace, our span and the caller's span", () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Registry } from "prom-client";
 import { Metrics } from "../../../runtime/server/operations/metrics.js";
-import { requestFields } from "../../../runtime/server/operations/request-log.js";
+import { requestText } from "../../../runtime/server/operations/request-log.js";
 import { RampMetrics } from "../../../runtime/ramp/core/ramp-metrics.js";
 
 /** Names of our metrics with their labels; those of the process are the library's. */
@@ -42,9 +42,11 @@ export function logFields(): ReadonlyMap<string, string> {
     path: "/v1/a",
     parameters: [],
     trace: { traceId: "1", spanId: "2", parentId: "3" },
-  } as unknown as Parameters<typeof requestFields>[0];
+  } as unknown as Parameters<typeof requestText>[0];
   return new Map([
-    ...Object.entries(requestFields(record)).map(([name]) => [name, "data API"] as const),
+    ...Object.entries(JSON.parse(`{${requestText(record)}}`) as object).map(
+      ([name]) => [name, "data API"] as const,
+    ),
     ...rampFields().map((name) => [`ramp ${name}`, "ramp"] as const),
   ]);
 }
