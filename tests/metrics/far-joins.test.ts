@@ -60,3 +60,38 @@ it("of rows that hold for a time the one at the time of the measure is joined", 
     { metric_time__day: "2026-01-15", amount: 7 },
   ]);
 });
+
+it("rows of each day two joins away are no groups of rows by day, which would meet those of all days", async () => {
+  type Models = Readonly<Record<string, { readonly dimensions: readonly object[] }>>;
+  const manifest = questionManifest(schema, metrics);
+  const models = manifest["semantic_models"] as Models;
+  const day = (name: string): object => ({
+    name,
+    type: "time",
+    expr: "ordered_at",
+    is_partition: true,
+    type_params: { time_granularity: "day" },
+  });
+  const split = (name: string, more: object): object => ({
+    ...models[name],
+    dimensions: [...(models[name]?.dimensions ?? []), more],
+  });
+  const byDay = await serveManifest(
+    {
+      ...manifest,
+      semantic_models: {
+        ...models,
+        "semantic_model.test.orders": split("semantic_model.test.orders", day("loaded_on")),
+        "semantic_model.test.countries": split("semantic_model.test.countries", day("loaded_on")),
+      },
+    },
+    { API_KEYS: JSON.stringify({ sk_live_all: { tier: "tier3", user: "all", org: "*" } }) },
+  );
+  const statusOf = async (group: string): Promise<number> => {
+    const headers = { "X-API-Key": "sk_live_all" };
+    return (await fetch(`${byDay}/v1/shop/amount?group_by=${group}`, { headers })).status;
+  };
+  expect([await statusOf("customer__country"), await statusOf("customer__country__region")]).toEqual([
+    200, 400,
+  ]);
+});

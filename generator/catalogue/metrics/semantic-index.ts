@@ -244,7 +244,9 @@ export class SemanticIndex {
   #joined(model: SemanticModel): readonly ReachableDimension[] {
     const near = this.#joinsFrom(model, null);
     const far = near.flatMap((join) =>
-      this.#joinsFrom(join.to, join).filter(({ to }) => to.name !== model.name),
+      this.#joinsFrom(join.to, join).filter(
+        ({ to }) => to.name !== model.name && !isSplitBeyond(model, join.to, to),
+      ),
     );
     return [...near, ...far].flatMap((join) => this.#through(join));
   }
@@ -347,6 +349,10 @@ const isWord = (name: string): boolean => namesIn(name)[0] === name;
 /** A natural key is one only among the rows that hold at a time. */
 const isUnique = (type: string, { valid }: SemanticModel): boolean =>
   type === "primary" || type === "unique" || (type === "natural" && valid !== null);
+
+/** Whether a row would meet one of each day: it is split by day as `to` is, and what lies between them is not. */
+const isSplitBeyond = (model: SemanticModel, between: SemanticModel, to: SemanticModel): boolean =>
+  partitions(model, to).length > 0 && partitions(between, to).length === 0;
 
 /** Both sides may be split by day: a row then meets the row of its own day. */
 function partitions(model: SemanticModel, to: SemanticModel): readonly (readonly [string, string])[] {
