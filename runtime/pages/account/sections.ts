@@ -2,6 +2,7 @@ import { usageChart } from "./chart.js";
 import { form, type SignedInReader } from "./form.js";
 import { type Html, html } from "../../core/http/html.js";
 import type { Overview, SumOfUse } from "./overview.js";
+import { table } from "./table.js";
 
 export function usageOf({ usage, reader, organization }: Overview): Html {
   if (usage === null)
@@ -34,22 +35,7 @@ function sums(title: string, lines: readonly SumOfUse[]): Html {
         <td data-label="Rows">${count(sent)}</td>
       </tr>`,
   );
-  return html`<div class="wide">
-    <table class="numbers">
-      <thead>
-        <tr>
-          <th scope="col">${title}</th>
-          <th scope="col">Requests</th>
-          <th scope="col">Refused</th>
-          <th scope="col">Failed</th>
-          <th scope="col">Rows</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${rows}
-      </tbody>
-    </table>
-  </div>`;
+  return table("numbers", [title, "Requests", "Refused", "Failed", "Rows"], rows);
 }
 
 export function peopleOf({ reader, organization, members, invitations, isOwner }: Overview): Html {
@@ -74,20 +60,7 @@ export function peopleOf({ reader, organization, members, invitations, isOwner }
   );
   return html`<section>
     <h3>People</h3>
-    <div class="wide">
-      <table class="people">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Role</th>
-            <th scope="col">Change</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows}
-        </tbody>
-      </table>
-    </div>
+    ${table("people", ["Name", "Role", "Change"], rows)}
     ${
       isOwner
         ? html`${form(

@@ -3,6 +3,7 @@ import { form, type SignedInReader } from "./form.js";
 import { type Html, html } from "../../core/http/html.js";
 import type { Overview, ShownPlan } from "./overview.js";
 import { changesOf, endOf, peopleOf, usageOf } from "./sections.js";
+import { table } from "./table.js";
 
 /** The account of an organization. */
 export function overview(shown: Overview): Html {
@@ -97,23 +98,7 @@ function keysOf(shown: Overview): Html {
   );
   return html`<section>
     <h3>Keys</h3>
-    <div class="wide">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Limited to</th>
-            <th scope="col">Made</th>
-            <th scope="col">Ends</th>
-            <th scope="col">Last used</th>
-            <th scope="col">Change</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows}
-        </tbody>
-      </table>
-    </div>
+    ${table("keys", ["Name", "Limited to", "Made", "Ends", "Last used", "Change"], rows)}
     <details>
       <summary>New key</summary>
       ${form(
