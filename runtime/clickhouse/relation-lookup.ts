@@ -57,18 +57,21 @@ export class RelationLookup {
 
   /** The columns of a statement, and the rows that it reads whatever it selects. */
   async describeSelect({ select, relations }: DescribedSelect): Promise<DescribedRelation> {
-    const { read, isLimited } = this.#options;
-    const body = sql`DESCRIBE (${select as Sql}) FORMAT JSONEachRow`;
-    const described = await read<DescribedColumn>(finished(body)).catch((error: unknown) => {
+    const rows = await this.#columnsOf(select as Sql).catch((error: unknown) => {
       throw isRelationUnknown(error) ? new RelationMissing(relations[0]?.join(".") ?? "") : error;
     });
-    const rows = described.filter((column) => column.is_subcolumn !== 1);
-    const scanned = isLimited
+    const scanned = this.#options.isLimited
       ? await Promise.all(relations.map((relation) => this.#scannedRowsOf(relation)))
       : [];
     const scannedRows = scanned.reduce((sum, each) => sum + each, 0);
     const columns = await this.#withResults(rows, sql`(${select as Sql})`);
     return { id: "", columns: columns.map((column) => ({ ...column, scannedRows })) };
+  }
+
+  async #columnsOf(select: Sql): Promise<readonly TypedColumn[]> {
+    const statement = finished(sql`DESCRIBE (${select}) FORMAT JSONEachRow`);
+    const described = await this.#options.read<DescribedColumn>(statement);
+    return described.filter((column) => column.is_subcolumn !== 1);
   }
 
   async #missing(relation: Relation): Promise<RelationMissing> {
@@ -95,9 +98,7 @@ export class RelationLookup {
       return sql`${unnamedValue(before, column.type)} AS ${escapedIdentifier(column.name)}`;
     });
     const select = sql`SELECT ${join(values, ", ")} FROM ${from}`;
-    const described = await this.#options.read<TypedColumn>(
-      finished(sql`DESCRIBE (${select}) FORMAT JSONEachRow`),
-    );
+    const described = await this.#columnsOf(select);
     const results = new Map(described.map(({ name, type }) => [name, type]));
     const finishedRows = rows.map(({ name, type, states = [] }) => {
       const result = results.get(name);
