@@ -1,5 +1,6 @@
 import type { Warehouse } from "@routewright/runtime/server";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
+import { dataTypeOf } from "../catalogue/types/read-type.js";
 import { clickhouseIdentifier } from "../verify/clickhouse-relations.js";
 import { filtersOf } from "../verify/indexes.js";
 import { about, type RelationFacts, type Suggestion } from "./suggestion.js";
@@ -132,7 +133,10 @@ function ofClickhouse(
   column: string,
   name: string,
   { rows, sortKey }: RelationFacts,
-): Suggestion {
+): Suggestion | null {
+  const { type = null } = entry.columns.find((each) => each.name === column) ?? {};
+  // ClickHouse builds no table with such a sorting key (`allow_nullable_key`); a projection may have it.
+  if (sortKey?.length === 0 && dataTypeOf(type).nullable) return null;
   const reason = `each request that filters by ${name} reads the whole table (EXPLAIN)`;
   const figures = [
     `${about(rows ?? 0)} rows in ${about(Math.ceil((rows ?? 0) / GRANULE))} granules are read`,

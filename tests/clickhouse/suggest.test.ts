@@ -11,16 +11,21 @@ const ROWS =
 const database = await ownDatabase([
   `CREATE TABLE @.orders ORDER BY id AS ${ROWS}`,
   `CREATE TABLE @.loose ORDER BY tuple() AS ${ROWS}`,
+  `CREATE TABLE @.sparse ORDER BY tuple() AS SELECT toNullable(day) AS day, customer FROM @.loose`,
 ]);
 
 function project(): string {
   const folder = ownFolder();
   for (const name of ["models", "target"]) mkdirSync(join(folder, name));
   writeFileSync(join(folder, "dbt_project.yml"), "name: test\n");
-  writeFileSync(join(folder, "models/shop.yml"), "models:\n  - name: orders\n  - name: loose\n");
+  writeFileSync(
+    join(folder, "models/shop.yml"),
+    "models:\n  - name: orders\n  - name: loose\n  - name: sparse\n",
+  );
   const columns = { id: "UInt32", day: "Date", customer: "LowCardinality(String)" };
   const model = (name: string) => ({ name, schema: database, columns, materialized: "table" });
-  const manifest = manifestOf([model("orders"), model("loose")], {
+  const sparse = { day: "Nullable(Date)", customer: columns.customer };
+  const manifest = manifestOf([model("orders"), model("loose"), { ...model("sparse"), columns: sparse }], {
     adapter_type: "clickhouse",
     dbt_version: "1.11.16",
   }) as { nodes: Record<string, object> };
@@ -48,6 +53,8 @@ describe.runIf(hasClickhouse)("routewright suggest on ClickHouse", () => {
       "/v1/shop/loose sort-key day",
       "/v1/shop/orders projection day",
       "/v1/shop/orders projection customer",
+      // A sorting key holds no null.
+      "/v1/shop/sparse sort-key customer",
     ]);
     expect(ofDatabase[1]?.figures).toEqual(["about 300,000 rows in about 37 granules are read"]);
     expect((await run(folder, "--apply")).exit).toBe(0);
@@ -66,6 +73,6 @@ describe.runIf(hasClickhouse)("routewright suggest on ClickHouse", () => {
     const measured = await trial.measure({ relation: [database, "orders"], column: "customer" }, statement);
     expect(measured?.[0].rows).toBe(300_000);
     expect(measured?.[1].rows).toBeLessThan(30_000);
-    expect(await clickhouse(`SELECT count() FROM system.tables WHERE database = '${database}'`)).toBe("2\n");
+    expect(await clickhouse(`SELECT count() FROM system.tables WHERE database = '${database}'`)).toBe("3\n");
   });
 });
