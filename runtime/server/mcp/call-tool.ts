@@ -16,7 +16,7 @@ import type { Found } from "../../pages/search.js";
 import { describedEndpoint, type ToolRequest } from "./describe.js";
 import { groupsRequest } from "./groups.js";
 import { failureText, fittingLines, fittingTexts, pageOf } from "./page.js";
-import { fieldsOf, queryForTool, type QueryReply, withoutRows } from "./query.js";
+import { fieldsOf, queryForTool, type QueryReply, type ToolQuestion, withoutRows } from "./query.js";
 import {
   argumentProblem,
   type Arguments,
@@ -113,14 +113,14 @@ function hintOf(
 /** Categories named in a hint. */
 const MAX_NAMED = 30;
 
-/** Rows as NDJSON, or with `isSummary` one object about all of them. */
+/** Rows as NDJSON, or one object about all of them. */
 function query(
   tool: ToolRequest,
   { path }: CatalogueEndpoint,
   parameters: ToolParameters,
-  isSummary = false,
+  question: ToolQuestion = {},
 ): Promise<QueryReply> {
-  return queryForTool(tool.exchange, servedAt(tool, path), parameters, isSummary);
+  return queryForTool(tool.exchange, servedAt(tool, path), parameters, question);
 }
 
 function servedAt({ endpoints }: ToolRequest, path: string): ServedEndpoint {
@@ -139,8 +139,14 @@ async function queryEndpoint(
   const { limit, offset, parameters } = page;
   const { cursor = parameters["cursor"] } = args;
   const paging = { ...(offset > 0 && { offset }), ...(typeof cursor === "string" && { cursor }) };
+  const question = { wantsTotal: args.count === true };
   const read = (rows: number): Promise<QueryReply> =>
-    query(tool, endpoint, { ...parameters, ...(endpoint.pagination && { limit: rows }), ...paging });
+    query(
+      tool,
+      endpoint,
+      { ...parameters, ...(endpoint.pagination && { limit: rows }), ...paging },
+      question,
+    );
   let reply = await read(limit);
   if (reply.status !== 200) return failure(failureText(reply, endpoint));
   const fitting = fittingLines(reply.body, limit).length;
@@ -153,21 +159,27 @@ async function queryEndpoint(
   )
     reply = await read(fitting);
   const isByOffset = endpoint.pagination !== null && cursor === undefined;
-  return rowsResult(reply, limit, isByOffset ? offset : null);
+  return rowsResult(reply, limit, {
+    offset: isByOffset ? offset : null,
+    isFirst: cursor === undefined && offset === 0,
+  });
 }
 
 /** As many rows as fit. The text has them as the API prints them, so that no digit is lost. */
 function rowsResult(
-  { body, hasMore, nextCursor }: QueryReply,
+  { body, hasMore, nextCursor, asOf, total }: QueryReply,
   limit: number,
-  offset: number | null,
+  { offset, isFirst }: { readonly offset: number | null; readonly isFirst: boolean },
 ): CallToolResult {
   const fitting = fittingLines(body, limit);
   const isWhole = fitting.length === linesOf(body).length;
   const isCut = !isWhole || hasMore;
+  const all = isFirst && !isCut ? fitting.length : total;
   const head = {
+    ...(asOf !== null && { data_as_of: asOf }),
     returned: fitting.length,
     has_more: isCut,
+    ...(all !== null && { total: all }),
     ...(isCut && offset !== null && { next_offset: offset + fitting.length }),
     ...(isWhole && nextCursor !== null && { next_cursor: nextCursor }),
   };
@@ -229,7 +241,7 @@ async function summarizeEndpoint(
   endpoint: CatalogueEndpoint,
   { parameters = {} }: Arguments,
 ): Promise<CallToolResult> {
-  const reply = await query(tool, endpoint, parameters, true);
+  const reply = await query(tool, endpoint, parameters, { isSummary: true });
   return reply.status === 200
     ? success(JSON.parse(reply.body) as object)
     : failure(failureText(reply, endpoint));

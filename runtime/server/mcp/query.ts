@@ -23,7 +23,18 @@ export interface QueryReply {
   readonly hasMore: boolean;
   /** The cursor of the next page; null where the endpoint has none, or the body was cut. */
   readonly nextCursor: string | null;
+  /** When the rows were built; null where that is not known. */
+  readonly asOf: string | null;
+  /** The number of rows on all pages, where it is asked for. */
+  readonly total: number | null;
   readonly sent: Sent;
+}
+
+/** What is asked about rows, beside their page. */
+export interface ToolQuestion {
+  /** One object about all of them, in place of rows. */
+  readonly isSummary?: boolean;
+  readonly wantsTotal?: boolean;
 }
 
 /** Longer responses are cut: language models read far less. */
@@ -37,7 +48,7 @@ export async function queryForTool(
   exchange: Exchange,
   endpoint: ServedEndpoint,
   parameters: ToolParameters,
-  isSummary: boolean,
+  question: ToolQuestion,
 ): Promise<QueryReply> {
   const { gateway, request, context } = exchange;
   const { caller } = context;
@@ -57,7 +68,7 @@ export async function queryForTool(
     const exceeded = isHttpError(query) ? null : await caller.key?.use?.take(context);
     outcome = isHttpError(query)
       ? query
-      : (exceeded ?? (await readReply(exchange, endpoint, query, isSummary)));
+      : (exceeded ?? (await readReply(exchange, endpoint, query, question)));
     times.end("run");
   }
   const error = isHttpError(outcome) ? outcome : null;
@@ -80,15 +91,15 @@ async function readReply(
   { gateway, context }: Exchange,
   endpoint: ServedEndpoint,
   query: ResolvedQuery,
-  isSummary: boolean,
+  { isSummary = false, wantsTotal = false }: ToolQuestion,
 ): Promise<Result<QueryReply> | null> {
   if (isSummary) {
     const summary = await summarize(gateway, endpoint.spec, query, context);
     if (summary === null || isHttpError(summary)) return summary;
     const body = JSON.stringify(summary);
-    return { status: 200, body, hasMore: false, nextCursor: null, sent: { ...NO_ROWS, bytes: body.length } };
+    return { ...NO_PAGE, status: 200, body, sent: { ...NO_ROWS, bytes: body.length } };
   }
-  const answer = await run(gateway, endpoint.spec, query, context);
+  const answer = await run(gateway, endpoint.spec, query, { ...context, wantsTotal });
   if (answer === null || isHttpError(answer)) return answer;
   try {
     return answer.result && (await replyOf({ ...answer, result: answer.result }));
@@ -98,16 +109,22 @@ async function readReply(
 }
 
 /** A result up to a size. */
-async function replyOf(answer: AnsweredRows & Pick<Answer, "hasMore">): Promise<QueryReply> {
+async function replyOf(
+  answer: AnsweredRows & Pick<Answer, "hasMore" | "version" | "total">,
+): Promise<QueryReply> {
   const { body, isCut, sent } = await readRows(answer, MAX_BYTES);
   const nextCursor = isCut ? null : answer.result.nextCursor;
-  return { status: 200, body, hasMore: isCut || answer.hasMore, nextCursor, sent };
+  const { version, total } = answer;
+  const page = { hasMore: isCut || answer.hasMore, nextCursor, asOf: version?.asOf ?? null, total };
+  return { status: 200, body, ...page, sent };
 }
+
+const NO_PAGE = { hasMore: false, nextCursor: null, asOf: null, total: null };
 
 /** The reply with an error; an empty one that is not read, when the client has disconnected. */
 export function withoutRows(error: HttpError | null): QueryReply {
   const { status, detail } = error ?? { status: 200, detail: "" };
-  return { status, body: JSON.stringify({ detail }), hasMore: false, nextCursor: null, sent: NO_ROWS };
+  return { ...NO_PAGE, status, body: JSON.stringify({ detail }), sent: NO_ROWS };
 }
 
 /** A tool's parameters as those of a query string. */

@@ -58,7 +58,12 @@ const ROWS = openRecord(
     has_more: flag,
     rows: described("Numbers of more than 15 digits are texts here.", listOf({})),
   },
-  { next_offset: count, next_cursor: text },
+  {
+    next_offset: count,
+    next_cursor: text,
+    total: described("The number of rows on all pages.", count),
+    data_as_of: described("When the rows were built.", text),
+  },
 );
 
 /** The tools of `/mcp` (runtime/docs/mcp.md). */
@@ -126,7 +131,19 @@ export const TOOLS = [
     "query_endpoint",
     `Query one endpoint and get rows as JSON. At most ${String(MAX_ROWS)} rows and ${String(MAX_CHARACTERS)} characters ` +
       "a call: filter and sort rather than read everything. Describe the endpoint first: unknown parameters are refused.",
-    record({ path }, { parameters, limit, offset, cursor }),
+    record(
+      { path },
+      {
+        parameters,
+        limit,
+        offset,
+        cursor,
+        count: described(
+          "Whether to count the rows on all pages, as total. One page has its total anyway.",
+          flag,
+        ),
+      },
+    ),
     ROWS,
   ),
   tool(
@@ -219,6 +236,7 @@ export interface Arguments {
   readonly limit?: number;
   readonly offset?: number;
   readonly cursor?: string;
+  readonly count?: boolean;
   readonly measures?: readonly string[];
   readonly group_by?: readonly string[];
   readonly filters?: ToolParameters;

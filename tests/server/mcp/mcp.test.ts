@@ -145,7 +145,7 @@ describe("an MCP client", () => {
       isError: true,
     });
     const injected = await query({ shop: "'; DROP TABLE sales; --" });
-    expect(injected).toEqual({ text: '{"returned":0,"has_more":false,"rows":[]}', isError: false });
+    expect(injected).toEqual({ text: '{"returned":0,"has_more":false,"total":0,"rows":[]}', isError: false });
     expect((await query({})).isError).toBe(false);
   });
 
@@ -187,6 +187,13 @@ describe("an MCP client", () => {
     const first = await query({ parameters: { limit: 3 } });
     expect(first).toMatchObject({ returned: 3, has_more: true, next_offset: 3 });
     expect(first.rows[0]).toEqual({ day: "2026-01-01", shop: "shop 0", huge: "18446744073709551615" });
+    expect(first).not.toHaveProperty("total");
+    expect(await query({ limit: 3, count: true })).toMatchObject({ total: 500, has_more: true });
+    expect(await query({ limit: 3, offset: 1, count: true })).toMatchObject({ total: 500 });
+    expect(await query({ parameters: { start: "2027-05-14" }, limit: 50 })).toMatchObject({
+      has_more: false,
+      total: expect.any(Number) as number,
+    });
     const last = await query({ limit: 3, offset: 498 });
     expect(last).toMatchObject({ returned: 2, has_more: false });
     expect(last.next_offset).toBeUndefined();

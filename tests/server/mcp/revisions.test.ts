@@ -64,7 +64,7 @@ async function connect(mode: VersionNegotiationMode): Promise<Client> {
 }
 
 const QUERY = { name: "query_endpoint", arguments: { path: "/v1/shop/sales" } };
-const ROWS = '{"returned":1,"has_more":false,"rows":[{"huge":18446744073709551615}]}';
+const ROWS = '{"returned":1,"has_more":false,"total":1,"rows":[{"huge":18446744073709551615}]}';
 
 describe("official clients", () => {
   it.each([

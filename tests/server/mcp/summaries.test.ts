@@ -141,6 +141,7 @@ it("queries by column filters, lists included", async () => {
   expect((await query({ "id[in]": [3, 5], fields: ["id", "day"] })).data).toEqual({
     returned: 2,
     has_more: false,
+    total: 2,
     rows: [
       { id: 3, day: "2026-01-04" },
       { id: 5, day: "2026-01-06" },
