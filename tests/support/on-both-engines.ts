@@ -21,7 +21,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   ...["addresses", "changes-without-build", "cursors", "cursors-while-rebuilt", "formats"].map(response),
   ...["freed-memory", "parts", "paused-readers", "random-changes", "require-fresh"].map(response),
   ...["data-quality", "last-load"].map(response),
-  ...["revalidation"].map(response),
+  ...["hits", "revalidation"].map(response),
   ...["served-values", "streaming", "tables"].map(response),
   "tests/metrics/array-dimensions.test.ts",
   "tests/metrics/conversions.test.ts",
@@ -58,7 +58,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
  */
 export const LATER_ON_CLICKHOUSE: readonly string[] = [
   ...["column-filters", "filter", "own-rows"].map(request),
-  ...["cursors", "data-quality", "parts", "revalidation", "served-values"].map(response),
+  ...["cursors", "data-quality", "hits", "parts", "revalidation", "served-values"].map(response),
   ...["filter", "readiness", "totals-of-types"].map(within("metrics")),
   ...["chart", "endpoints"].map(within("server/system")),
   ...["refusals", "rows"].map(within("server/odata")),
