@@ -22,7 +22,7 @@ import { filtersOf, splitByTime, type TimeFilters } from "./row-filters.js";
 import type { Totals } from "./period-positions.js";
 import { runningTotals } from "./running-totals.js";
 import { filledValue, inOtherPeriods, type Offset, onSpine } from "./spine-joins.js";
-import { periodsOf } from "./time-spine.js";
+import { periodsOf } from "./spine-periods.js";
 
 /** A cumulative metric: for each period of the spine the rows up to it, then one value for each longer period. */
 export function cumulativeLeaf(build: GroupsBuild, use: LeafUse, offset: Offset | null): PlanStep {

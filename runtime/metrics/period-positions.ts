@@ -20,7 +20,7 @@ import {
 } from "./plan.js";
 import type { TimeFilters } from "./row-filters.js";
 import { offsetPeriod } from "./spine-joins.js";
-import { periodsOf, timedRows } from "./time-spine.js";
+import { periodsOf, timedRows } from "./spine-periods.js";
 import { partitionBy, totalOf } from "./leaves.js";
 
 /** What running totals are made from. */

@@ -30,7 +30,7 @@ import {
   UNTIL,
   untilNext,
 } from "./period-positions.js";
-import { timedRows } from "./time-spine.js";
+import { timedRows } from "./spine-periods.js";
 
 /**
  * The accumulated value of each period of the spine and group that has a row to accumulate. Periods have positions, and each row

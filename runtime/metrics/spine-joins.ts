@@ -16,7 +16,7 @@ import { aggregated } from "./leaves.js";
 import { type ColumnExpression, groupName, joinRows, PERIOD, type PlanStep, TIME, VALUE } from "./plan.js";
 import { filtered, filtersOf, splitByTime } from "./row-filters.js";
 import { isOnlyOn, rowSet } from "./row-set.js";
-import { periodsOf, timedRows } from "./time-spine.js";
+import { periodsOf, timedRows } from "./spine-periods.js";
 
 /** An offset of a metric: a number of periods back, or the start of the period that holds the time. */
 export interface Offset {

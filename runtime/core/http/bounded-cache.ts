@@ -7,7 +7,7 @@ const MB = 1024 * 1024;
  * runtime/docs/operations.md has the same table with what each is keyed by.
  */
 export const CACHES = {
-  /** `CACHE_MAX_MB` sets its limit. */
+  /** `CACHE_MAX_MEGABYTES` sets its limit. */
   results: { service: "data", maxBytes: 64 * MB, lifeSeconds: null },
   whole_results: { service: "data", maxBytes: 64 * MB, lifeSeconds: 60 },
   readings: { service: "data", maxBytes: 4 * MB, lifeSeconds: 60 },

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { Cursors } from "../../../runtime/core/response/cursors.js";
-import { ResultCache, ResultService } from "../../../runtime/core/response/result-service.js";
+import { ResultCache } from "../../../runtime/core/response/result-cache.js";
+import { ResultService } from "../../../runtime/core/response/result-service.js";
 import type { ResolvedQuery } from "../../../runtime/core/model/query.js";
 import type { Rows, Warehouse } from "../../../runtime/core/warehouse/warehouse.js";
 import { queryContext } from "../../support/query-context.js";
