@@ -1,4 +1,5 @@
 import { ruleOf, type Severities, warning } from "../report/finding.js";
+import { DEPRECATION_KINDS } from "./deprecation-kinds.js";
 import { PLAN_KINDS } from "./plan-kinds.js";
 
 /**
@@ -285,25 +286,7 @@ export const KINDS = {
   "sort-extended": compatible("Fixed sort extended", "Only the order of ties is decided."),
   "sortable-field-removed": breaking("Sortable field removed", "Calls that sort by it get 400."),
   "sortable-field-added": compatible("Sortable field added", "Valid calls stay valid."),
-  "endpoint-deprecated": warning("Endpoint deprecated", "Consumers have to move before the sunset."),
-  "sunset-too-soon": breaking(
-    "Sunset without enough notice",
-    "Consumers get fewer days than `minimumNoticeDays`.",
-  ),
-  "sunset-brought-forward": warning("Sunset brought forward", "Consumers have less time, though enough."),
-  "sunset-put-off": compatible("Sunset put off", "Consumers have more time."),
-  "gone-announced": warning("End announced", "Calls get 410 from that time on."),
-  "gone-too-soon": breaking(
-    "End without enough notice",
-    "Calls get 410 in fewer days than `minimumNoticeDays`.",
-  ),
-  "gone-put-off": compatible("End put off", "Calls are answered longer."),
-  "version-changed": warning(
-    "Another version",
-    "Calls of the path without a version get the rows of another one.",
-  ),
-  "deprecation-lifted": warning("No longer deprecated", "Consumers may be moving away for nothing."),
-  "successor-changed": compatible("Successor changed", "Only the `Link` header differs."),
+  ...DEPRECATION_KINDS,
   "description-changed": compatible("Description changed", "Only the documentation differs."),
   ...PLAN_KINDS,
 } as const;
