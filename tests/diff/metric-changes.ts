@@ -119,8 +119,13 @@ const typeOf = (manifest: Raw, name: string): Raw => manifest.metrics[`metric.sh
 const modelOf = (manifest: Raw, name: string): Raw => manifest.semantic_models[`semantic_model.shop.${name}`];
 const queryOf = (manifest: Raw): Raw => manifest.saved_queries["saved_query.shop.by_region"].query_params;
 
-const extracts = (time: string): readonly string[] =>
-  ["day", "dow", "doy", "month", "quarter", "year"].map((part) => `${time}__extract_${part}`);
+const partsOfDays = (time: string): readonly string[] =>
+  ["day", "dow", "doy"].map((part) => `${time}__extract_${part}`);
+
+const extracts = (time: string): readonly string[] => [
+  ...partsOfDays(time),
+  ...["month", "quarter", "year"].map((part) => `${time}__extract_${part}`),
+];
 
 /** Changes of dbt metrics and saved queries. */
 export const METRIC_CHANGES: readonly Row[] = [
@@ -229,6 +234,8 @@ export const METRIC_CHANGES: readonly Row[] = [
     (m) => (modelOf(m, "orders").dimensions[1].type_params.time_granularity = "month"),
     [
       "meaning-changed revenue",
+      ...partsOfDays("group-removed metric_time"),
+      ...partsOfDays("group-removed order__ordered_on"),
       "grain-removed metric_time__day",
       "grain-removed metric_time__week",
       "grain-removed order__ordered_on__day",
@@ -248,6 +255,8 @@ export const METRIC_CHANGES: readonly Row[] = [
       "meaning-changed order__ordered_on",
       "meaning-changed paid",
       "meaning-changed running",
+      ...partsOfDays("group-added metric_time"),
+      ...partsOfDays("group-added order__ordered_on"),
       "grain-added metric_time__day",
       "grain-added metric_time__week",
       "grain-added order__ordered_on__day",
