@@ -155,6 +155,9 @@ describe("a manifest of schema", () => {
           owner: null,
           isPrivate: false,
           materialized: expect.any(String) as string,
+          hasContract: version >= 9,
+          constraints:
+            version >= 9 ? [{ type: "not_null", columns: ["day"], expression: "", references: null }] : [],
           provenKeys: [],
           routewright: {},
           deprecationDate: null,
@@ -295,6 +298,8 @@ describe("a model", () => {
       undeclared: [],
       absent: [],
       owner: null,
+      hasContract: false,
+      constraints: [],
       isPrivate: false,
       materialized: "view",
       provenKeys: [],

@@ -42,8 +42,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("starter", "clickhouse-copy", "copies"),
   ],
   "run the templates' pipelines and dashboards": [
-    ...within("ci-templates", "pull-request", "review-request", "runs", "schema"),
-    ...within("ci-templates", "publish-clients", "pull-request", "runs", "schema"),
+    ...within("ci-templates", "publish-clients", "pull-request", "review-request", "runs", "schema"),
     ...within("packaging", "monitoring"),
     ...within("server/operations", "prometheus"),
   ],
