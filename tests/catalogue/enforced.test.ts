@@ -59,7 +59,7 @@ describe("what is enforced", () => {
     ["a view", { materialized: "view" }, ["contract"]],
     ["a model without a contract", { isEnforced: false }, undefined],
     [
-      "a private column, of which no check is told",
+      "a private column, whose check is not named",
       { ofTotal: { meta: { pii: true } } },
       ["contract", ...KEYS, "unique (code, total)", "check (id > 0)"],
     ],

@@ -149,7 +149,7 @@ for i, name in enumerate(json.loads(sys.argv[1])):
 print(json.dumps(failed))
 `;
 
-/** A fault of openapi-python-client: this test fails once it is mended there, and the rule can go. */
+/** A bug of openapi-python-client: when a release fixes it, this test fails, and the lint rule can be removed. */
 it.skipIf(!needs("openapi-python-client"))(
   "a client made by openapi-python-client cannot read the columns that a rule of lint names, and reads others",
   async () => {

@@ -18,14 +18,15 @@ import { mayHaveMore, rowsRefusal } from "./run.js";
 /** Longer addresses are read anew each time. */
 const MAX_LENGTH = 1000;
 
-/** A query with its fields and conditions, beside the texts in them: about four copies of each. */
-const REQUEST_BYTES = 2500;
+/** A query with its fields and conditions, and a link, beside the texts in them: about four copies of each. */
+const REQUEST_BYTES = 5000;
 const TEXT_BYTES = 10;
 
 type PagedRequest = Parameters<typeof nextPageLink>[0];
 
 interface KnownLink {
-  readonly result: BufferedResult;
+  /** Not the result, whose memory the cache of results frees. */
+  readonly cursor: string | null;
   readonly prefix: string;
   readonly originalUrl: string;
   readonly link: readonly string[];
@@ -70,11 +71,13 @@ class KnownRequest {
     const { page } = selection;
     if (page === null || !mayHaveMore(result, selection)) return NO_LINK;
     const { originalUrl = "" } = request;
+    const { nextCursor: cursor } = result;
     const known = this.#link;
-    if (known?.result === result && known.prefix === prefix && known.originalUrl === originalUrl)
+    if (known?.cursor === cursor && known.prefix === prefix && known.originalUrl === originalUrl)
       return known.link;
-    const link = nextPageLink(request, fields, page, result.nextCursor, prefix);
-    this.#link = { result, prefix, originalUrl, link };
+    const link = nextPageLink(request, fields, page, cursor, prefix);
+    const length = originalUrl.length + prefix.length + (cursor?.length ?? 0);
+    if (length <= MAX_LENGTH) this.#link = { cursor, prefix, originalUrl, link };
     return link;
   }
 
