@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import { byEngine, ownerQuery, ownTables } from "../../support/engines.js";
 import { sendRequest } from "../../support/http-client.js";
@@ -110,4 +112,48 @@ it("a kept request is checked against the columns of the latest build, and has i
     expect([seven.status, seven.text]).toEqual([200, expect.stringContaining('"seven"')]);
     expect((await ask("?amount=7")).text).not.toContain('"7"');
   }
+});
+
+it("a kept request holds no memory of a result that gave way to others", async () => {
+  const [requests, kept, letters] = [90, 16, 100_000];
+  const schema = await ownTables({
+    postgres: `CREATE TABLE @.wide AS SELECT i AS id, repeat('x', ${String(letters)}) AS filling FROM generate_series(1, 100) AS i`,
+    clickhouse: [
+      `CREATE TABLE @.wide ORDER BY id AS SELECT toInt32(number + 1) AS id, repeat('x', ${String(letters)}) AS filling FROM numbers(100)`,
+    ],
+  });
+  const model = {
+    name: "wide",
+    schema,
+    tags: ["production", "kept", "api:wide"],
+    columns: byEngine({
+      postgres: { id: "integer", filling: "text" },
+      clickhouse: { id: "Int32", filling: "String" },
+    }),
+    api: {
+      allow_unfiltered: true,
+      pagination: { enabled: true, default_limit: 4, max_limit: 4 },
+      sort: [{ column: "id", direction: "ASC" }],
+    },
+    materialized: "table",
+    routewright: { changes: "on_build" },
+  };
+  const { url, recordBuilds } = await startManifest(manifestOf([model]), {
+    CACHE_MAX_MEGABYTES: String(kept),
+  });
+  recordBuilds([{ node: "model.test.wide", completedAt: Date.parse("2026-03-01T00:00:00Z") }]);
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const bytes = (): number => {
+    collect();
+    return process.memoryUsage().arrayBuffers / 1024 / 1024;
+  };
+  const before = bytes();
+  for (let offset = 0; offset < requests; offset++)
+    for (let round = 0; round < 2; round++) {
+      const path = `/v1/kept/wide?offset=${String(offset)}`;
+      expect((await sendRequest(url, path, { key: KEYS.tier3 })).status).toBe(200);
+    }
+  // What a connection has sent is freed a little later.
+  await expect.poll(() => bytes() - before, { timeout: 10_000 }).toBeLessThan(kept);
 });
