@@ -34,7 +34,7 @@ export class EventStream {
   constructor(options: EventStreamOptions) {
     this.#options = options;
     this.#position = options.position;
-    options.response.write(RETRY);
+    options.response.write(beginningOf(options));
     void this.#send();
   }
 
@@ -112,6 +112,7 @@ export class EventStream {
   }
 }
 
-/** After how many milliseconds a client comes back. */
-const RETRY = "retry: 3000\n\n";
+/** After how many milliseconds a client comes back, and from where: one that is cut off before its first event misses nothing. */
+const beginningOf = ({ log, position }: EventStreamOptions): string =>
+  `id: ${log.store.prefix}${String(position)}\nretry: 3000\n\n`;
 const BEAT = ":\n\n";

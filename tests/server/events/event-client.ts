@@ -11,6 +11,8 @@ export interface EventClient {
   readonly status: number;
   readonly response: IncomingMessage;
   readonly events: ReceivedEvent[];
+  /** What an `EventSource` sends when it comes back: also an `id` without data counts. */
+  readonly lastId: () => string;
   /** Comments that keep the connection open. */
   readonly beats: () => number;
   readonly isEnded: () => boolean;
@@ -36,12 +38,14 @@ export function listenTo(
       let beats = 0;
       let isEnded = false;
       let rest = "";
+      let newestId = lastId ?? "";
       response.setEncoding("utf8");
       response.on("data", (text: string) => {
         const blocks = (rest + text).split("\n\n");
         rest = blocks.pop() ?? "";
         for (const block of blocks) {
           if (block.startsWith(":")) beats++;
+          newestId = /^id: (.*)$/m.exec(block)?.[1] ?? newestId;
           const event = eventIn(block);
           if (event !== null) events.push(event);
         }
@@ -54,6 +58,7 @@ export function listenTo(
         status: response.statusCode ?? 0,
         response,
         events,
+        lastId: () => newestId,
         beats: () => beats,
         isEnded: () => isEnded,
         close,

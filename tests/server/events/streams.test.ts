@@ -102,6 +102,20 @@ describe("a client that waits for events", () => {
     await expect.poll(() => unknown.events.length, SOON).toBe(3);
   });
 
+  it("misses nothing where it is cut off before its first event", async () => {
+    const service = await start();
+    build(service, "orders", Date.now() - 5000);
+    const earlier = await listenTo(service.url, { lastId: "0" });
+    await expect.poll(() => earlier.events.length, SOON).toBe(1);
+    const first = await listenTo(service.url, { query: "?path=/v1/shop/late" });
+    await expect.poll(() => first.lastId(), SOON).not.toBe("");
+    first.close();
+    build(service, "late", Date.now() - 1000);
+    await expect.poll(() => earlier.events.length, SOON).toBe(2);
+    const second = await listenTo(service.url, { query: "?path=/v1/shop/late", lastId: first.lastId() });
+    await expect.poll(() => typesOf(second), SOON).toEqual(["data.rebuilt /v1/shop/late"]);
+  });
+
   it("is refused an endpoint that it may not call, one that there is not, and what is no parameter", async () => {
     const { url } = await start();
     const statusOf = async (query: string, key?: string) =>

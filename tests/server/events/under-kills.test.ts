@@ -79,9 +79,9 @@ function follow(servers: readonly Served[], key: string) {
           signal: abort.signal,
         });
         for await (const text of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()))
-          for (const [, id, asOf] of text.matchAll(/^id: (\d+)\n[^]*?"as_of":"([^"]+)"/gm)) {
+          for (const [, id, asOf] of text.matchAll(/^id: (\d+)\n(?:retry|[^]*?"as_of":"([^"]+)")/gm)) {
             lastId = id ?? "";
-            got.push(asOf ?? "");
+            if (asOf !== undefined) got.push(asOf);
           }
       } catch {
         await new Promise((resolve) => setTimeout(resolve, 100));
@@ -89,7 +89,7 @@ function follow(servers: readonly Served[], key: string) {
     }
   };
   const running = run();
-  return { got, stop: () => (abort.abort(), running) };
+  return { got, hasBegun: () => lastId !== "", stop: () => (abort.abort(), running) };
 }
 
 it("each event of each build comes once or more and in order, whatever server is killed, and none of a locked endpoint", async () => {
@@ -135,6 +135,7 @@ it("each event of each build comes once or more and in order, whatever server is
     await expect.poll(subscribed, SOON).toBe(201);
   }
   const client = follow(servers, keys[0] ?? "");
+  await expect.poll(client.hasBegun, SOON).toBe(true);
   const builds: string[] = [];
   let replacing: Promise<void> | null = null;
   const start = performance.now();
