@@ -20,9 +20,10 @@ const LONG = 6;
  */
 export function nearName(text: string, names: readonly string[], isOurs = false): NearName | null {
   if (names.includes(text) || text.length > MAX_LENGTH) return null;
-  const near = names.find((name) => isNear(text, name, isOurs));
+  const [low, looks] = [lowered(text), folded(text)];
+  const near = names.find((name) => isNear(low, looks, { name, isOurs }));
   if (near !== undefined) return { name: near, nearness: "near" };
-  const distant = names.find((name) => name.length >= LONG && editDistance(lowered(text), name, 2) <= 2);
+  const distant = names.find((name) => name.length >= LONG && editDistance(low, name, 2) <= 2);
   return distant === undefined ? null : { name: distant, nearness: "distant" };
 }
 
@@ -42,11 +43,15 @@ export function isNearNamespace(text: string, namespace: string): boolean {
 /** No misspelling of a name of ours is longer. */
 const MAX_LENGTH = 60;
 
-function isNear(text: string, name: string, isOurs: boolean): boolean {
-  const [a, b] = [folded(text), folded(name)];
+interface OurName {
+  readonly name: string;
+  readonly isOurs: boolean;
+}
+
+function isNear(low: string, a: string, { name, isOurs }: OurName): boolean {
+  const b = looksOf(name);
   if (a === b) return true;
-  if (isOurs || name.length >= LONG)
-    return isWithinOneEdit(a, b) || isWithinOneEdit(lowered(text), name.toLowerCase());
+  if (isOurs || name.length >= LONG) return isWithinOneEdit(a, b) || isWithinOneEdit(low, name.toLowerCase());
   const isDoubled = a.length > b.length && withoutDoubles(a) === withoutDoubles(b);
   return `${b}s` === a || isDoubled || areSwapped(...withoutCommonStart(a, b));
 }
@@ -78,6 +83,15 @@ function withoutDoubles(text: string): string {
   return text.replace(/(.)\1+/gu, "$1");
 }
 
+/** Bounded by the names of ours. */
+const LOOKS = new Map<string, string>();
+
+function looksOf(name: string): string {
+  const looks = LOOKS.get(name) ?? folded(name);
+  LOOKS.set(name, looks);
+  return looks;
+}
+
 /** Edits and swaps between two texts; more than `most` may be any larger number. */
 function editDistance(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) > most) return most + 1;
@@ -92,6 +106,8 @@ function editDistance(a: string, b: string, most: number): number {
         Math.min((row[j - 1] ?? 0) + (isSame ? 0 : 1), (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, swap),
       );
     }
+    // Each edit of what follows adds to one of these two rows.
+    if (Math.min(...row) >= most && Math.min(...next) > most) return most + 1;
     [before, row] = [row, next];
   }
   return row[b.length] ?? 0;
