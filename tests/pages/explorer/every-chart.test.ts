@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
+import { groupedBy } from "../../../runtime/core/model/grouped.js";
 import { clickhouse, ownDatabase } from "../../support/clickhouse.js";
 import { databaseUrl, ownSchema, query } from "../../support/database.js";
 import { engine } from "../../support/engines.js";
@@ -101,11 +102,12 @@ function differences(chart: SaidChart, points: readonly DrawnPoint[], sums: read
   const isOther = ({ label }: DrawnPoint): boolean => /^other \(\d+\)$/.test(label);
   const keys = new Set(points.filter((point) => !isOther(point)).map(keyOf));
   const named = new Set(points.flatMap(({ values }) => values.map(([series]) => series)));
+  const byKey = groupedBy(sums, ({ key }) => key);
+  const ofOthers = sums.filter(({ key }) => !keys.has(key));
   const exact = (point: DrawnPoint, series: string): number | null => {
-    const found = sums.filter(
-      (sum) =>
-        (isOther(point) ? !keys.has(sum.key) : sum.key === keyOf(point)) &&
-        (sum.series === series || (series === "other" && !named.has(sum.series))),
+    const ofPoint = isOther(point) ? ofOthers : (byKey.get(keyOf(point)) ?? []);
+    const found = ofPoint.filter(
+      (sum) => sum.series === series || (series === "other" && !named.has(sum.series)),
     );
     const values = found.flatMap(({ value }) => value ?? []);
     return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0);
