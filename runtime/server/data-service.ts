@@ -79,7 +79,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   // All that a stop needs is loaded now: a stop loads nothing.
   const { loadEvents } = await import("./events/event-service.js");
   const openEvents = await loadEvents(environment);
-  const loaded = await loadParts({ ...environment, databaseUrl }, log);
+  const loaded = await loadParts({ ...environment, databaseUrl, log });
   const usage = await openUsage(environment, databaseUrl, log);
   const accounts = await openAccounts(options, usage).catch((error: unknown) => {
     loaded.rates.close();

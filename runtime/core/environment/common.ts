@@ -1,6 +1,8 @@
 /** The settings that both services have, and the addresses in settings. */
+import type { IncomingMessage } from "node:http";
+import proxyaddr from "proxy-addr";
 import { ENCODING_HINT, postgresAddressProblem } from "../model/postgres-address.js";
-import { clientAddress, type ClientAddress } from "../http/headers.js";
+import { type ClientAddress, plainAddress, type RequestSource, socketAddress } from "../http/headers.js";
 import { clickhouseAddress } from "../model/clickhouse-address.js";
 import type { Variables } from "./variables.js";
 
@@ -89,4 +91,24 @@ function trustProxy(text: string): ClientAddress | null {
   } catch {
     return null;
   }
+}
+
+/**
+ * Reads `TRUST_PROXY` as Express does: empty or `false` trusts no proxy, a number is the hop count, a list holds addresses
+ * or networks. Throws for anything else.
+ */
+export function clientAddress(trustProxy: string): ClientAddress {
+  if (trustProxy === "" || trustProxy === "false" || trustProxy === "0") return socketAddress;
+  const trust = trustOf(trustProxy);
+  const address = (request: RequestSource): string =>
+    plainAddress(proxyaddr(request as IncomingMessage, trust));
+  return Object.assign(address, {
+    isTrustedProxy: (request: RequestSource) => trust(socketAddress(request), 0),
+  });
+}
+
+function trustOf(trustProxy: string): (address: string, hop: number) => boolean {
+  if (trustProxy === "true") return () => true;
+  if (/^\d+$/.test(trustProxy)) return (_, hop) => hop < Number(trustProxy);
+  return proxyaddr.compile(trustProxy.split(",").map((network) => network.trim()));
 }

@@ -17,9 +17,9 @@ import type { Warehouse } from "../warehouse/warehouse.js";
 import type { DataQuality } from "../warehouse/data-quality.js";
 import type { Due } from "../warehouse/freshness-checks.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
-import { clientAddress, type ClientAddress } from "../http/headers.js";
+import { type ClientAddress, socketAddress } from "../http/headers.js";
 import { type PublicAddressOf, publicAddressReader } from "../http/public-address.js";
-import { createLogger, type Logger } from "../http/logger.js";
+import type { Logger } from "../http/logger.js";
 import type { RateLimitStore } from "../request/rate-limit/memory-store.js";
 import type { EngineOptions, OpenEngine } from "../warehouse/base-engine.js";
 
@@ -133,15 +133,15 @@ export interface GatewayParts {
   readonly openEngine: OpenEngine;
   readonly rates: RateLimitStore;
   readonly tokens: TokenIssuer | null;
+  readonly log: Logger;
 }
 
 /** A gateway to a database. Its connections open on demand. It closes the store of rate limits. */
 export function createGateway(
-  options: Omit<GatewayOptions, "engines">,
-  { openEngine, rates, tokens }: GatewayParts,
+  options: Omit<GatewayOptions, "engines" | "log">,
+  { openEngine, rates, tokens, log }: GatewayParts,
 ): Gateway & { close(): Promise<void> } {
-  const log = options.log ?? createLogger("info");
-  const addressOf = options.addressOf ?? clientAddress("false");
+  const addressOf = options.addressOf ?? socketAddress;
   const timeouts = timeoutsOf(options.statementTimeoutMs ?? SERVER_DEFAULTS.statementTimeoutMs);
   const responseMemory = new ResponseMemory(
     options.answerMemoryMegabytes ?? SERVER_DEFAULTS.answerMemoryMegabytes,

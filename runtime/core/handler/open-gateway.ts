@@ -1,5 +1,4 @@
 import type { RequestHandler } from "express";
-import { createLogger, type Logger } from "../http/logger.js";
 import { SERVER_DEFAULTS } from "../model/limits.js";
 import type { TokenIssuer, TokenSettings } from "../request/bearer-tokens.js";
 import { openRateLimitStore } from "../request/rate-limit/open-store.js";
@@ -42,16 +41,17 @@ function loadEngine({
  * @throws at once when no engine serves the address
  */
 export function loadParts(
-  options: Pick<GatewayOptions, "databaseUrl" | "engines" | "redisUrl" | "tokens">,
-  log: Logger,
+  options: Pick<GatewayOptions, "databaseUrl" | "engines" | "redisUrl" | "tokens" | "log">,
 ): Promise<GatewayParts> {
   const engine = loadEngine(options);
-  const load = async (): Promise<GatewayParts> => ({
-    openEngine: await engine,
-    tokens: options.tokens ? await issuerOf(options.tokens) : null,
+  const load = async (): Promise<GatewayParts> => {
+    const openEngine = await engine;
+    const tokens = options.tokens ? await issuerOf(options.tokens) : null;
+    const log = options.log ?? (await import("../http/logger.js")).createLogger("info");
     // Last: it connects.
-    rates: await openRateLimitStore(options.redisUrl ?? null, log),
-  });
+    const rates = await openRateLimitStore(options.redisUrl ?? null, log);
+    return { openEngine, tokens, log, rates };
+  };
   return load();
 }
 
@@ -79,14 +79,13 @@ export interface OpenGateway {
 }
 
 /**
- * Opens a gateway for `withGateway`. It loads the engine of the address; the first requests wait for it. Database connections
+ * Opens a gateway for `withGateway`. It loads the engine of the address, and the log where `log` is not given; the first requests wait for them. Database connections
  * open on demand.
  *
  * @throws when no engine serves the address
  */
 export function openGateway(options: GatewayOptions): OpenGateway {
-  const log = options.log ?? createLogger("info");
-  const opened = loadParts(options, log).then((parts) => createGateway({ ...options, log }, parts));
+  const opened = loadParts(options).then((parts) => createGateway(options, parts));
   // Each request reports it.
   opened.catch(() => undefined);
   const close = (): Promise<void> =>

@@ -1,8 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { isIPv4 } from "node:net";
-import proxyaddr from "proxy-addr";
-import ipaddr from "ipaddr.js";
+import { isIPv4, isIPv6 } from "node:net";
 import { foreignName } from "./origins.js";
 
 /**
@@ -108,31 +106,13 @@ export interface ClientAddress {
   readonly isTrustedProxy?: (request: RequestSource) => boolean;
 }
 
-/**
- * Reads `TRUST_PROXY` as Express does: empty or `false` trusts no proxy, a number is the hop count, a list holds addresses
- * or networks. Throws for anything else.
- */
-export function clientAddress(trustProxy: string): ClientAddress {
-  if (trustProxy === "" || trustProxy === "false" || trustProxy === "0") return socketAddress;
-  const trust = trustOf(trustProxy);
-  const address = (request: RequestSource): string => plain(proxyaddr(request as IncomingMessage, trust));
-  return Object.assign(address, {
-    isTrustedProxy: (request: RequestSource) => trust(socketAddress(request), 0),
-  });
-}
-
-function trustOf(trustProxy: string): (address: string, hop: number) => boolean {
-  if (trustProxy === "true") return () => true;
-  if (/^\d+$/.test(trustProxy)) return (_, hop) => hop < Number(trustProxy);
-  return proxyaddr.compile(trustProxy.split(",").map((network) => network.trim()));
-}
-
-function socketAddress(request: RequestSource): string {
-  return plain(request.socket.remoteAddress ?? "");
+/** The caller's address where no proxy is trusted. */
+export function socketAddress(request: RequestSource): string {
+  return plainAddress(request.socket.remoteAddress ?? "");
 }
 
 /** A dual-stack socket reports an IPv4 caller as an IPv4-mapped address. */
-function plain(address: string): string {
+export function plainAddress(address: string): string {
   return address.startsWith("::ffff:") ? address.slice(7) : address;
 }
 
@@ -174,12 +154,27 @@ function withoutPort(address: string): string {
 }
 
 function parsed(text: string): string {
-  if (!ipaddr.isValid(text)) return INVALID_ADDRESS;
+  if (isIPv4(text)) return text;
+  if (!isIPv6(text)) return INVALID_ADDRESS;
+  const groups = groupsOf(text);
+  const network = groups.slice(0, 4).join(":");
   // IPv4-mapped addresses are all in one /64: count each as its IPv4 address.
-  const address = ipaddr.process(text);
-  if (address instanceof ipaddr.IPv4) return address.toString();
-  const groups = address.parts.slice(0, 4).map((group) => group.toString(16));
-  return `${groups.join(":")}::/64`;
+  if (network !== "0:0:0:0" || groups[4] !== "0" || groups[5] !== "ffff") return `${network}::/64`;
+  return groups
+    .slice(6)
+    .map((group) => parseInt(group, 16))
+    .flatMap((group) => [group >> 8, group & 0xff])
+    .join(".");
+}
+
+/** The eight groups of an IPv6 address, without leading zeros: URLs have its digits so. */
+function groupsOf(address: string): readonly string[] {
+  const { hostname } = new URL(`http://[${address.replace(/%.*$/s, "")}]`);
+  const [head = [], tail = []] = hostname
+    .slice(1, -1)
+    .split("::")
+    .map((part) => part.split(":").filter((group) => group !== ""));
+  return [...head, ...Array<string>(8 - head.length - tail.length).fill("0"), ...tail];
 }
 
 /** Sets headers for a response that other code writes. `headers`: flat name and value pairs; a name may stand twice. */

@@ -1,24 +1,31 @@
-import {
-  context,
-  propagation,
-  ROOT_CONTEXT,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-} from "@opentelemetry/api";
+import type * as Api from "@opentelemetry/api";
 import type { IncomingMessage } from "node:http";
+import { createRequire } from "node:module";
 import type { Trace } from "./headers.js";
 
 /**
  * Spans by OpenTelemetry's API, with the names of its conventions for HTTP and databases. The operator loads an SDK
- * (runtime/docs/how-to/traces.md); without one they are nothing.
+ * (runtime/docs/how-to/traces.md); without one they are nothing, and the API, 28 ms and 9 MB, is not loaded.
  */
-const tracer = trace.getTracer("routewright");
+interface Tracing {
+  readonly api: typeof Api;
+  readonly tracer: Api.Tracer;
+}
+
+/** Where SDKs register with version 1 of the API, which all copies of it in a process share. */
+const REGISTERED = Symbol.for("opentelemetry.js.api.1");
+let tracing: Tracing | null = null;
+
+/** At once, since the first request of an SDK that starts late has spans too. */
+function loadTracing(): Tracing {
+  const api = createRequire(import.meta.url)("@opentelemetry/api") as typeof Api;
+  return { api, tracer: api.trace.getTracer("routewright") };
+}
 
 /** The span of a request, while an SDK records it. */
 export interface RequestSpan {
-  readonly span: Span;
+  readonly span: Api.Span;
+  readonly tracing: Tracing;
   /** As `traceparent` and the log name it. */
   readonly trace: Trace;
 }
@@ -37,10 +44,13 @@ export function startRequestSpan(
   request: IncomingMessage,
   pathOf: (request: IncomingMessage) => string,
 ): RequestSpan | null {
+  if (tracing === null && !(REGISTERED in globalThis)) return null;
+  tracing ??= loadTracing();
+  const { context, propagation, ROOT_CONTEXT, SpanKind, trace } = tracing.api;
   const outer = trace.getActiveSpan();
   const parent = outer ? context.active() : propagation.extract(ROOT_CONTEXT, request.headers);
   const { method = "", httpVersion } = request;
-  const span = tracer.startSpan(
+  const span = tracing.tracer.startSpan(
     method,
     {
       kind: outer ? SpanKind.INTERNAL : SpanKind.SERVER,
@@ -56,11 +66,19 @@ export function startRequestSpan(
   span.setAttribute("url.path", pathOf(request));
   const { traceId, spanId, traceFlags } = span.spanContext();
   const parentId = trace.getSpanContext(parent)?.spanId ?? "";
-  return { span, trace: { traceId, spanId, parentId, flags: traceFlags.toString(16).padStart(2, "0") } };
+  return {
+    span,
+    tracing,
+    trace: { traceId, spanId, parentId, flags: traceFlags.toString(16).padStart(2, "0") },
+  };
 }
 
 /** Ends a request's span, with the parts that it had. `route`: null for an unknown path. */
-export function endRequestSpan({ span }: RequestSpan, { method, route, status, parts }: EndedRequest): void {
+export function endRequestSpan(
+  { span, tracing: { api, tracer } }: RequestSpan,
+  { method, route, status, parts }: EndedRequest,
+): void {
+  const { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = api;
   if (route !== null) span.updateName(`${method} ${route}`).setAttribute("http.route", route);
   span.setAttribute("http.response.status_code", status);
   if (status >= 500) {

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http";
+import { createRequire } from "node:module";
 import type { Transform } from "node:stream";
 import { promisify } from "node:util";
 import * as zlib from "node:zlib";
-import Negotiator from "negotiator";
+import type Negotiator from "negotiator";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
 import { pathOf } from "../http/route.js";
 import {
@@ -51,13 +52,19 @@ function acceptedFormat({ headers }: Pick<IncomingMessage, "headers">, json: Jso
   const { accept } = headers;
   if (accept === undefined || accept === "*/*" || accept === "application/json") return json;
   if (accept.length > MAX_PREFERENCES) return json;
-  const [best = ""] = new Negotiator({ headers: { accept: withoutParameters(accept) } }).mediaTypes(
-    AVAILABLE,
-  );
+  const [best = ""] = preferencesOf({ accept: withoutParameters(accept) }).mediaTypes(AVAILABLE);
   const format = FORMATS.get(best) ?? "json";
   return format === "json"
     ? (NUMBERS.get(NUMBERS_PARAMETER.exec(accept)?.[1]?.toLowerCase() ?? "") ?? json)
     : format;
+}
+
+let NegotiatorClass: typeof Negotiator | undefined;
+
+/** The package takes 10 ms and 3 MB: it is loaded where a header needs it. */
+function preferencesOf(headers: Readonly<Record<string, string>>): Negotiator {
+  NegotiatorClass ??= createRequire(import.meta.url)("negotiator") as typeof Negotiator;
+  return new NegotiatorClass({ headers });
 }
 
 /** `Accept: application/json; numbers=string`. */
@@ -223,10 +230,17 @@ export function encodingOf(
 ): Encoding | null {
   const accepted = headers["accept-encoding"];
   if (format === "parquet" || accepted === undefined || accepted.length > MAX_PREFERENCES) return null;
-  // The types of `negotiator` lack the second argument.
-  const negotiator = new Negotiator({ headers: { "accept-encoding": accepted } }) as unknown as Encodings;
-  const [best] = negotiator.encodings([...ENCODINGS, "identity"], { preferred: ENCODINGS });
-  return ENCODINGS.find((encoding) => encoding === best) ?? null;
+  const best = UNWEIGHTED.test(accepted) ? accepted.toLowerCase().split(/[, ]+/) : preferredOf(accepted);
+  return ENCODINGS.find((encoding) => best.includes(encoding)) ?? null;
+}
+
+/** What nearly all clients send. */
+const UNWEIGHTED = /^[a-z]+(, ?[a-z]+)*$/i;
+
+function preferredOf(accepted: string): readonly string[] {
+  // Its types lack the second argument.
+  const preferences = preferencesOf({ "accept-encoding": accepted }) as unknown as Encodings;
+  return preferences.encodings([...ENCODINGS, "identity"], { preferred: ENCODINGS }).slice(0, 1);
 }
 
 /** Compresses off the event loop. */

@@ -107,6 +107,8 @@ describe("Accept-Encoding", () => {
     ["gzip, deflate, br", "br"],
     ["br;q=0.2, gzip", "gzip"],
     ["gzip;q=0, br", "br"],
+    ["identity, GZIP", "gzip"],
+    ["deflate,Br,gzip", "br"],
   ])("compresses a longer answer: %s", async (acceptEncoding, encoding) => {
     const plain = await encoded("identity");
     const { headers, bytes } = await encoded(acceptEncoding);

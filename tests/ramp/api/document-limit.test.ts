@@ -1,6 +1,6 @@
 /** Documents and pages of the documentation have a limit of their own by address. */
 import { expect, it } from "vitest";
-import { clientAddress } from "../../../runtime/core/http/headers.js";
+import { clientAddress } from "../../../runtime/core/environment/common.js";
 import { RAMP_DEFAULTS } from "../../../runtime/ramp/environment.js";
 import { type Reply, sendRequest } from "../../support/http-client.js";
 import { SERVER } from "../support/server.js";

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { clientAddress } from "../../../runtime/core/http/headers.js";
+import { clientAddress } from "../../../runtime/core/environment/common.js";
 import type { RampOptions } from "../../../runtime/ramp/start-ramp.js";
 import { sendRequest } from "../../support/http-client.js";
 import { HOSTILE, startIngress } from "../../support/ingress.js";

@@ -1,6 +1,6 @@
 /** What the servers of tests share. */
 import type { Server } from "node:net";
-import { clientAddress } from "../../../runtime/core/http/headers.js";
+import { clientAddress } from "../../../runtime/core/environment/common.js";
 import { createLogger } from "../../../runtime/core/http/logger.js";
 
 /** Options of a ramp that is not held down by limits. */

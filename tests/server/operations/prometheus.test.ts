@@ -12,7 +12,7 @@ import { needs, programPath } from "../../support/needs.js";
 import { freePort } from "../../support/port.js";
 import { generateInto, KEYS, ownFolder, startFolder } from "../../support/service.js";
 import { workerRenderer } from "../../../generator/watch/worker-renderer.js";
-import { clientAddress } from "../../../runtime/core/http/headers.js";
+import { clientAddress } from "../../../runtime/core/environment/common.js";
 import type { RunningService } from "../../../runtime/server/server.js";
 import { newCustomer, onramp, ownWorld } from "../../ramp/support/world.js";
 
