@@ -28,9 +28,10 @@ export async function verifyAggregateRows(
     if (entry.aggregate === undefined || !isToCheck(entry)) continue;
     const aggregate = await withOwnNames(entry.aggregate, warehouse);
     for (const fact of aggregate.facts)
-      for (const { to, on, valid } of fact.joins) {
+      for (const { to, on, onFact = [], valid } of fact.joins) {
         // Of rows that hold for a time one of each start.
-        const keys = [...on.map(([, key]) => key), ...(valid === undefined ? [] : [valid.from])];
+        const pairs = [...on, ...onFact];
+        const keys = [...pairs.map(([, key]) => key), ...(valid === undefined ? [] : [valid.from])];
         differences.push(...(await verifyJoin({ entry, aggregate, to, keys }, ask, names)));
       }
     for (const spine of aggregate.spines)

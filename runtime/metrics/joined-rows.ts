@@ -51,16 +51,17 @@ export function joinedRows(
       ...[...new Set(keys)].map((key) => [keyName(prefix, position, key), key] as const),
     ]);
   const keysFrom = (from: number | undefined): readonly string[] =>
-    positions.flatMap((position) =>
-      joins[position]?.from === from ? (joins[position]?.on ?? []).map(([key]) => key) : [],
-    );
+    positions.flatMap((position) => {
+      const pairs = keyPairs(joins[position]).filter((pair) => pair.from === from);
+      return pairs.map(({ key }) => key);
+    });
   const isTimed = positions.some((position) => joins[position]?.valid !== undefined);
   const times = isTimed ? [timeOf(build, wanted).value] : [];
   const rows = read(undefined, [...values, ...keysFrom(undefined), ...times]);
   const others = positions.map((position): JoinedRows => {
-    const { on = [], valid } = joins[position] ?? {};
+    const { valid } = joins[position] ?? {};
     const bounds = valid === undefined ? [] : [valid.from, valid.until];
-    const keys = [...on.map(([, toKey]) => toKey), ...keysFrom(position), ...bounds];
+    const keys = [...keyPairs(joins[position]).map(({ toKey }) => toKey), ...keysFrom(position), ...bounds];
     return {
       rows: read(position, keys),
       unmatched: "null",
@@ -68,6 +69,22 @@ export function joinedRows(
     };
   });
   return others.length === 0 ? rows : { kind: "join", rows, others };
+}
+
+interface KeyPair {
+  /** The position of the join whose rows have the key; those of the fact. */
+  readonly from: number | undefined;
+  readonly key: string;
+  readonly toKey: string;
+}
+
+/** What is equal of the rows before a join and of its own. */
+function keyPairs(joined: AggregateJoin | undefined): readonly KeyPair[] {
+  const { from, on = [], onFact = [] } = joined ?? {};
+  return [
+    ...on.map(([key, toKey]) => ({ from, key, toKey })),
+    ...onFact.map(([key, toKey]) => ({ from: undefined, key, toKey })),
+  ];
 }
 
 function relationAt(build: GroupsBuild, fact: string, position: number | undefined): string {
@@ -82,11 +99,12 @@ function joinCondition(
   prefix: string,
 ): JoinedRows["on"] {
   const { dialect, types } = build;
-  const { from, on = [], valid, grain } = joinsOf(build, wanted.fact)[position] ?? {};
+  const joined = joinsOf(build, wanted.fact)[position];
+  const { valid, grain } = joined ?? {};
   const typeOf = (at: number | undefined, name: string): ResultColumn =>
     named(types.get(relationAt(build, wanted.fact, at)) ?? [], name);
   return (row, other) => {
-    const equal = on.map(([key, toKey]) => {
+    const equal = keyPairs(joined).map(({ from, key, toKey }) => {
       const values = [
         row.value(keyName(prefix, from, key)),
         other.value(keyName(prefix, position, toKey)),

@@ -88,11 +88,10 @@ function useLeaf({ facts, dimensions }: Aggregate, leaf: Leaf, names: ReadonlySe
     if (place === undefined || !isUsed) continue;
     use(nameOf(place.join), place.value);
     for (const position of place.join === undefined ? [] : joinsTo(joins, place.join)) {
-      const { from, on = [], valid } = joins[position] ?? {};
-      for (const [key, toKey] of on) {
-        use(nameOf(from), key);
-        use(nameOf(position), toKey);
-      }
+      const { from, on = [], onFact = [], valid } = joins[position] ?? {};
+      for (const [key] of on) use(nameOf(from), key);
+      for (const [key] of onFact) use(fact, key);
+      for (const [, toKey] of [...on, ...onFact]) use(nameOf(position), toKey);
       for (const bound of valid === undefined ? [] : [valid.from, valid.until]) use(nameOf(position), bound);
     }
   }

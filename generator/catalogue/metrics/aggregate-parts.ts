@@ -10,7 +10,8 @@ import type {
 } from "@routewright/runtime/model";
 import { columnNamed, isGrain, projectSqlProblem } from "@routewright/runtime/model";
 import type { SemanticModel, SemanticSpine } from "../../manifest/semantic-layer.js";
-import type { DerivedDimension, ReachableDimension, SemanticIndex, SemanticJoin } from "./semantic-index.js";
+import type { DerivedDimension, ReachableDimension, SemanticIndex } from "./semantic-index.js";
+import type { SemanticJoin } from "./semantic-joins.js";
 
 /** Words that look like a column and are a value of their own. */
 const WORDS_OF_SQL: ReadonlySet<string> = new Set([
@@ -134,12 +135,15 @@ export class AggregateParts {
   }
 
   /** The position of a join, after the one that it goes on from. */
-  #join(fact: SemanticModel, { to, from, on, valid }: SemanticJoin): number {
+  #join(fact: SemanticModel, { to, from, on, onFact, valid }: SemanticJoin): number {
     const before = from === null ? undefined : this.#join(fact, from);
     const made: AggregateJoin = {
       to: to.name,
       ...(before !== undefined && { from: before }),
       on: on.map(([own, other]) => [this.value(from?.to ?? fact, own), this.value(to, other)] as const),
+      ...(onFact.length > 0 && {
+        onFact: onFact.map(([own, other]) => [this.value(fact, own), this.value(to, other)] as const),
+      }),
       ...(valid !== null && {
         valid: { from: this.value(to, valid.from), until: this.value(to, valid.until) },
       }),

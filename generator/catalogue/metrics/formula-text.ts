@@ -108,9 +108,14 @@ export class FormulaTexts {
 
   /** `joined by customer_id = id`; behind another join with the name of its relation. */
   #join(fact: string, joins: readonly AggregateJoin[], position: number): string {
-    const { to = "?", from, on = [], valid, grain } = joins[position] ?? {};
+    const { to = "?", from, on = [], onFact = [], valid, grain } = joins[position] ?? {};
     const own = joins[from ?? -1]?.to ?? fact;
-    const keys = on.map(([key, toKey]) => `${this.#value(own, key)} = ${this.#value(to, toKey)}`);
+    const keys = [
+      ...on.map(([key, toKey]) => `${this.#value(own, key)} = ${this.#value(to, toKey)}`),
+      ...onFact.map(
+        ([key, toKey]) => `${this.#value(fact, key)} of ${this.#label(fact)} = ${this.#value(to, toKey)}`,
+      ),
+    ];
     const before = from === undefined ? "" : `${this.#label(own)} with ${this.#label(to)} `;
     const bounds = valid === undefined ? [] : [this.#value(to, valid.from), this.#value(to, valid.until)];
     const holds = bounds.length === 0 ? "" : ` where it holds, from ${bounds.join(" until ")}`;

@@ -23,6 +23,7 @@ import { inheritedPrivacyOf } from "../lineage.js";
 import { isPublished } from "../../manifest/publishing.js";
 import { dataTypeOf } from "../types/read-type.js";
 import { misspeltKeys, unreadSettings } from "./metric-settings.js";
+import { joinsOf, type SemanticJoin } from "./semantic-joins.js";
 
 /** What a dimension is of a semantic model: its own, or of one that is joined. */
 export interface ReachableDimension {
@@ -44,18 +45,6 @@ export interface ReachableDimension {
 export type DerivedDimension = { readonly time: string } & (
   { readonly part: DatePart } | { readonly spine: SemanticSpine; readonly column: string }
 );
-
-/** A many-to-one join by an entity: pairs of expressions that are equal. */
-export interface SemanticJoin {
-  /** The entities that lead to it. */
-  readonly path: readonly string[];
-  readonly to: SemanticModel;
-  /** The join whose rows it goes on from; null: those of the semantic model itself. */
-  readonly from: SemanticJoin | null;
-  readonly on: readonly (readonly [own: string, other: string])[];
-  /** Rows hold for a time only. */
-  readonly valid: SemanticModel["valid"];
-}
 
 const WITHOUT_NULL: ReadonlySet<string> = new Set(["array", "map", "tuple", "record"]);
 
@@ -242,26 +231,8 @@ export class SemanticIndex {
 
   /** Those of other models that one entity leads to, or two in turn, if the other side declares it unique. */
   #joined(model: SemanticModel): readonly ReachableDimension[] {
-    const near = this.#joinsFrom(model, null);
-    const far = near.flatMap((join) =>
-      this.#joinsFrom(join.to, join).filter(
-        ({ to }) => to.name !== model.name && !isSplitBeyond(model, join.to, to),
-      ),
-    );
-    return [...near, ...far].flatMap((join) => this.#through(join));
-  }
-
-  #joinsFrom(model: SemanticModel, from: SemanticJoin | null): readonly SemanticJoin[] {
-    return model.entities.flatMap(({ name: entity, expr }) =>
-      [...this.#models.values()].flatMap((to): readonly SemanticJoin[] => {
-        const other = to.entities.find(({ name, type }) => name === entity && isUnique(type, to));
-        // Rows that hold for a time each are not joined to such rows again.
-        const isHeld = model.valid !== null && to.valid !== null;
-        if (other === undefined || to === model || isHeld || from?.path.includes(entity) === true) return [];
-        const on = [[expr, other.expr] as const, ...partitions(model, to)];
-        return [{ path: [...(from?.path ?? []), entity], to, from, on, valid: to.valid }];
-      }),
-    );
+    const models = [...this.#models.values()];
+    return joinsOf(model, models).flatMap((join) => this.#through(join));
   }
 
   #through(join: SemanticJoin): readonly ReachableDimension[] {
@@ -345,21 +316,6 @@ function shownBy(expr: string): readonly string[] {
 }
 
 const isWord = (name: string): boolean => namesIn(name)[0] === name;
-
-/** A natural key is one only among the rows that hold at a time. */
-const isUnique = (type: string, { valid }: SemanticModel): boolean =>
-  type === "primary" || type === "unique" || (type === "natural" && valid !== null);
-
-/** Whether a row would meet one of each day: it is split by day as `to` is, and what lies between them is not. */
-const isSplitBeyond = (model: SemanticModel, between: SemanticModel, to: SemanticModel): boolean =>
-  partitions(model, to).length > 0 && partitions(between, to).length === 0;
-
-/** Both sides may be split by day: a row then meets the row of its own day. */
-function partitions(model: SemanticModel, to: SemanticModel): readonly (readonly [string, string])[] {
-  const own = model.dimensions.find(({ isPartition }) => isPartition);
-  const other = to.dimensions.find(({ isPartition }) => isPartition);
-  return own === undefined || other === undefined ? [] : [[own.expr, other.expr]];
-}
 
 /** The coarsest grain whose periods have a part of a date. */
 const partGrain = (part: DatePart): Grain => (isGrain(part) ? part : "day");

@@ -82,12 +82,12 @@ function modelNamed(
 }
 
 function isProven(
-  { to, on, valid }: AggregateJoin,
+  { to, on, onFact = [], valid }: AggregateJoin,
   aggregate: Aggregate | undefined,
   model: Model | undefined,
 ): boolean {
   const relation = aggregate?.relations.find(({ name }) => name === to);
-  const keys = [...on.map(([, key]) => key), ...(valid === undefined ? [] : [valid.from])];
+  const keys = [...[...on, ...onFact].map(([, key]) => key), ...(valid === undefined ? [] : [valid.from])];
   const columns = keys.map((key) => columnOf(relation, key));
   return (
     model !== undefined &&

@@ -52,13 +52,15 @@ export interface AggregateRelation {
 
 /**
  * A left join of many rows to one. `to`: a relation; `on`: values of the two sides that are equal; `from`: the join (its
- * position) whose rows have the keys, else the fact. `valid`: of rows that hold from a value of theirs on, before another
- * or for ever: those at the time of the measure. `grain`: keys are times, whose periods are equal.
+ * position) whose rows have the keys, else the fact; `onFact`: keys that the fact has all the same. `valid`: of rows that
+ * hold from a value of theirs on, before another or for ever: those at the time of the measure. `grain`: keys are times,
+ * whose periods are equal.
  */
 export interface AggregateJoin {
   readonly to: string;
   readonly from?: number;
   readonly on: readonly (readonly [key: string, toKey: string])[];
+  readonly onFact?: readonly (readonly [key: string, toKey: string])[];
   readonly valid?: { readonly from: string; readonly until: string };
   readonly grain?: Grain;
 }

@@ -5,7 +5,7 @@ import type { MetricFlowAnswer, MetricFlowRequest } from "./oracle.js";
 function asServed(value: string | null): string | null {
   const [, day, time] = /^(\d{4}-\d\d-\d\d)T([\d:.]+)(?:\+00:00)?$/.exec(value ?? "") ?? [];
   if (day === undefined || time === undefined) return value;
-  return time === "00:00:00" ? day : `${day}T${time}Z`;
+  return time === "00:00:00" ? day : `${day}T${time.replace(/(\.\d*?)0+$/, "$1")}Z`;
 }
 
 const isMidnight = /^(\d{4}-\d\d-\d\d)T00:00:00Z$/;
