@@ -8,6 +8,7 @@ import { buildDemoRelations } from "../../scripts/demo/relations.js";
 import { ClickhouseServer, freePort } from "../../scripts/clickhouse/start-clickhouse.js";
 import { startEmbeddedPostgres } from "../../runtime/postgres/embedded/embedded-postgres.js";
 import { needs } from "./needs.js";
+import { startWarmDbt } from "./warm-dbt.js";
 
 const inRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
@@ -23,8 +24,13 @@ export default async function setup(): Promise<() => Promise<void>> {
   // Folders that tests make for themselves. Those of the rest may be large.
   if (memory !== null && process.env["TEST_SET"] === "quick") process.env["TMPDIR"] ??= memory;
   const dataDir = memory ?? inRoot(".data/test");
-  const [postgres, clickhouse] = await Promise.all([startPostgres(dataDir), startClickhouse()]);
+  const [postgres, clickhouse, stopDbt] = await Promise.all([
+    startPostgres(dataDir),
+    startClickhouse(),
+    startWarmDbt(),
+  ]);
   return async () => {
+    await stopDbt();
     await dropDatabase(postgres.url, template);
     await clickhouse?.stop();
     await postgres.stop();
