@@ -12,7 +12,7 @@ import { BufferedResult } from "../core/response/buffered-result.js";
 import type { BuildRecords } from "../core/warehouse/data-versions.js";
 import { lateAmong } from "../core/warehouse/freshness-checks.js";
 import { figureAddress, figureAddresses } from "./live-endpoint.js";
-import type { Search } from "./search.js";
+import type { QuestionSearch } from "./questions/question-search.js";
 import { statusBody, statusFeed } from "./status-documents.js";
 import {
   type OpenApi,
@@ -263,12 +263,12 @@ export class Documents {
   }
 
   /** The search over the endpoints that a caller may call. Builds and tests do not change it. */
-  search(caller: Access): Promise<Search> {
+  search(caller: Access): Promise<QuestionSearch> {
     return this.#search("search", caller, ({ callable }) => callable.endpoints);
   }
 
   /** The search over those that a caller may see and not call. */
-  lockedSearch(caller: Access): Promise<Search> {
+  lockedSearch(caller: Access): Promise<QuestionSearch> {
     return this.#search("locked search", caller, ({ locked }) => locked);
   }
 
@@ -276,7 +276,7 @@ export class Documents {
     kind: string,
     caller: Access,
     endpointsOf: (catalogue: CatalogueDocument) => readonly CatalogueEndpoint[],
-  ): Promise<Search> {
+  ): Promise<QuestionSearch> {
     const sizeOf = (): number => OBJECTS * this.catalogue(caller).result.bytes;
     return this.#cached(kind, caller, "", sizeOf, () => searchOf(endpointsOf(this.catalogue(caller))));
   }
@@ -298,9 +298,9 @@ export class Documents {
   }
 }
 
-async function searchOf(endpoints: readonly CatalogueEndpoint[]): Promise<Search> {
-  const { Search } = await import("./search.js");
-  const search = new Search(endpoints);
+async function searchOf(endpoints: readonly CatalogueEndpoint[]): Promise<QuestionSearch> {
+  const { QuestionSearch } = await import("./questions/question-search.js");
+  const search = new QuestionSearch(endpoints);
   // Other requests run between the pieces.
   while (search.prepare()) await setImmediate();
   return search;

@@ -29,7 +29,15 @@ const MAX_WORDS = 24;
 const MAX_TERMS = 20;
 
 /** What a match counts, by field: a path of a few words says more than a description of many. */
-const BOOST = { path: 4, title: 2, synonyms: 4, columns: 1.5, category: 1.5, description: 1 };
+export const FIELDS = {
+  path: 4,
+  title: 2,
+  synonyms: 4,
+  columns: 1.5,
+  category: 1.5,
+  description: 1,
+  comments: 1,
+};
 
 /** Results of a search, best first. */
 export interface Found {
@@ -48,13 +56,13 @@ export class Search {
   readonly #endpoints: readonly Searchable[];
   /** Bounded by the words of the catalogue. */
   readonly #terms = new Set<string>();
-  readonly #index: MiniSearch<Record<keyof typeof BOOST, string> & { readonly id: number }>;
+  readonly #index: MiniSearch<Record<keyof typeof FIELDS, string> & { readonly id: number }>;
   #indexed = 0;
 
   constructor(endpoints: readonly Searchable[]) {
     this.#endpoints = endpoints;
     this.#index = new MiniSearch({
-      fields: Object.keys(BOOST),
+      fields: Object.keys(FIELDS),
       tokenize: wordsOf,
       processTerm: (word) => {
         const term = stem(word);
@@ -84,7 +92,7 @@ export class Search {
       processTerm: (term) => term,
       prefix: (term) => term.length > 2,
       fuzzy: (term) => (term.length > 4 ? 1 : false),
-      boost: BOOST,
+      boost: FIELDS,
     });
     const isComplete = ({ queryTerms }: SearchResult): boolean =>
       [...terms.values()].every((each) => each.some((term) => queryTerms.includes(term)));
@@ -104,12 +112,13 @@ export class Search {
   }
 }
 
-function documentOf(endpoint: Searchable, id: number) {
+export function documentOf(endpoint: Searchable, id: number) {
   const { path, title, category, description, synonyms, columns, parameters, aggregate } = endpoint;
-  const measures =
-    aggregate?.measures.flatMap((each) => [each.name, each.label ?? "", each.description]) ?? [];
+  const measures = aggregate?.measures.flatMap((each) => [each.name, each.label ?? ""]) ?? [];
+  const texts = aggregate?.measures.map((each) => each.description) ?? [];
   const groups = aggregate?.groups.map(({ name }) => name) ?? [];
-  const names = columns.flatMap((column) => [column.name, column.description]);
+  const names = columns.map(({ name }) => name);
+  const comments = columns.map((column) => column.description);
   return {
     id,
     path: path.split("/").slice(3).join(" "),
@@ -118,6 +127,7 @@ function documentOf(endpoint: Searchable, id: number) {
     synonyms: synonyms.join(" "),
     columns: [...names, ...measures, ...groups, ...(parameters ?? []).map(({ name }) => name)].join(" "),
     description,
+    comments: [...comments, ...texts].join(" "),
   };
 }
 
@@ -132,7 +142,7 @@ function wordsOf(text: string): string[] {
 }
 
 /** Words of questions that say nothing of an endpoint. */
-const STOP_WORDS = new Set(
+export const STOP_WORDS: ReadonlySet<string> = new Set(
   (
     "a about all an and any are as at be been by can did do does each every find for from get give had has have how i in into is it its " +
     "list many me much my of on or our over per please show tell than that the their there these they this to us was we were what when " +
@@ -162,14 +172,18 @@ const SAME: Readonly<Record<string, string>> = {
   now: "latest",
 };
 
-/** The common beginning of a word's forms; null for a stop word. Both sides are cut alike, so it need not be a word. */
+/** The common beginning of a word's forms; null for a stop word. */
 function stem(word: string): string | null {
   if (STOP_WORDS.has(word)) return null;
-  if (Object.hasOwn(SAME, word)) return SAME[word] ?? null;
+  return Object.hasOwn(SAME, word) ? (SAME[word] ?? null) : cut(word);
+}
+
+/** The common beginning of a word's forms. Both sides are cut alike, so it need not be a word. */
+export function cut(word: string): string {
   if (word.length < 4 || /\d/.test(word)) return word;
   return word
     .replace(/ies$/, "y")
     .replace(/([^s])s$/, "$1")
     .replace(/(?<=...)(?:ing|ed|e)$/, "")
-    .replace(/([^aeiou])\1$/, "$1");
+    .replace(/([^aeioul])\1$/, "$1");
 }

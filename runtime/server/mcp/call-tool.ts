@@ -12,7 +12,7 @@ import {
   categoriesOf,
   lockOf,
 } from "../../pages/catalogue-body.js";
-import type { Found } from "../../pages/search.js";
+import type { Answers } from "../../pages/questions/question-search.js";
 import { describedEndpoint, type ToolRequest } from "./describe.js";
 import { groupsRequest } from "./groups.js";
 import { failureText, fittingLines, fittingTexts, pageOf } from "./page.js";
@@ -56,9 +56,12 @@ export async function callTool(tool: ToolRequest, name: string, given: unknown):
 
 async function searchEndpoints(tool: ToolRequest, args: Arguments): Promise<CallToolResult> {
   const { query = "", category, limit = DEFAULT_FOUND, offset = 0 } = args;
-  const result = (await tool.documents.search(tool.exchange.context.caller)).find(query);
-  const all = result.found.flatMap((i) => tool.callable.endpoints[i] ?? []);
-  const found = all.filter((each) => category === undefined || each.category === category);
+  const answers = (await tool.documents.search(tool.exchange.context.caller)).find(query);
+  const all = answers.found
+    .flatMap((i) => tool.callable.endpoints[i] ?? [])
+    .map((each, rank) => ({ ...each, fits: rank < answers.fitting }))
+    .filter((each) => category === undefined || each.category === category);
+  const found = all.filter(({ fits }) => fits);
   const endpoints = found
     .slice(offset, offset + limit)
     .map(({ path, title, description, columns, tier, aggregate }) => ({
@@ -69,17 +72,23 @@ async function searchEndpoints(tool: ToolRequest, args: Arguments): Promise<Call
       columns: columns.map(({ name }) => name),
       ...(aggregate && { [aggregate.of]: aggregate.measures.map(({ name }) => name) }),
     }));
+  const nearest =
+    found.length > 0 ? [] : all.slice(0, MAX_NEAREST).map(({ path, title }) => ({ path, title }));
   const next = offset + endpoints.length;
-  const hint = hintOf(tool.callable, result, found.length, args);
+  const hint = hintOf(tool.callable, answers, { found: found.length, nearest: nearest.length }, args);
   const locked = await lockedFor(tool, args);
   return success({
     found: found.length,
     endpoints,
+    ...(nearest.length > 0 && { nearest }),
     ...(locked.length > 0 && { locked }),
     ...(next < found.length && { next_offset: next }),
     ...(hint !== null && { hint }),
   });
 }
+
+/** Endpoints named where none fits. */
+const MAX_NEAREST = 3;
 
 /** Locked endpoints named in a result. */
 const MAX_LOCKED = 3;
@@ -99,15 +108,19 @@ async function lockedFor(tool: ToolRequest, { query = "", category }: Arguments)
 /** What to try where nothing fits the query, or nothing fits all of it. */
 function hintOf(
   catalogue: CatalogueBody,
-  { found, complete }: Found,
-  left: number,
+  answers: Answers,
+  { found, nearest }: { readonly found: number; readonly nearest: number },
   { query = "", category }: Arguments,
 ): string | null {
-  if (left > 0) return complete > 0 ? null : `No endpoint has every word of '${query}': these have some.`;
+  if (found > 0)
+    return answers.complete > 0 ? null : `No endpoint has every word of '${query}': these have some.`;
   const categories = [...categoriesOf(catalogue.endpoints).keys()];
   const known = `The categories are ${categories.slice(0, MAX_NAMED).join(", ") || "empty"}.`;
-  if (found.length > 0) return `Nothing fits in the category '${category ?? ""}': leave it out. ${known}`;
-  return `No endpoint has a word of '${query}'. Try other words for the same, or fewer; or search without a query in one category. ${known}`;
+  if (answers.fitting > 0) return `Nothing fits in the category '${category ?? ""}': leave it out. ${known}`;
+  const others = `Try other words for the same, or fewer; or search without a query in one category. ${known}`;
+  return nearest > 0
+    ? `No endpoint is about '${query}': those in \`nearest\` have a word of it. ${others}`
+    : `No endpoint has a word of '${query}'. ${others}`;
 }
 
 /** Categories named in a hint. */

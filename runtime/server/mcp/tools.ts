@@ -94,6 +94,10 @@ export const TOOLS = [
         ),
       },
       {
+        nearest: described(
+          "Where no endpoint fits: those that have a word of the query, and are about something else.",
+          listOf(openRecord({ path: text, title: text })),
+        ),
         locked: described(
           "Endpoints that fit the query and that this key may not call.",
           listOf(openRecord({ path: text, needs: text })),

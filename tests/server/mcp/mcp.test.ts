@@ -155,9 +155,14 @@ describe("an MCP client", () => {
       found: 1,
       endpoints: [{ path: SALES }],
     });
-    expect(await search("sales weather")).toMatchObject({
+    expect(await search("shops with huge customers")).toMatchObject({
       endpoints: [{ path: SALES }],
-      hint: "No endpoint has every word of 'sales weather': these have some.",
+      hint: "No endpoint has every word of 'shops with huge customers': these have some.",
+    });
+    expect(await search("weather at the shop")).toMatchObject({
+      found: 0,
+      endpoints: [],
+      nearest: [{ path: SALES, title: "Sales" }],
     });
     expect(await search("weather")).toEqual({
       found: 0,
