@@ -7,7 +7,14 @@ export interface NamedDimension {
   readonly grain?: string;
 }
 
-export type TemplatePart = string | NamedDimension;
+/** The result of a metric by an entity: `{{ Metric('orders', group_by=['customer']) }} > 5`. */
+export interface NamedMetric {
+  readonly metric: string;
+  /** The entity, behind those that lead to it. */
+  readonly by: string;
+}
+
+export type TemplatePart = string | NamedDimension | NamedMetric;
 
 /** The parts of a template, or why it cannot be read. */
 export type Template = { readonly parts: readonly TemplatePart[] } | { readonly problem: string };
@@ -16,7 +23,7 @@ export function readTemplate(text: string): Template {
   const parts: TemplatePart[] = [];
   let end = 0;
   for (const { 0: block, 1: code = "", index } of text.matchAll(/\{\{(.*?)\}\}/gs)) {
-    const named = readCall(code.trim());
+    const named = readNamed(code.trim());
     if ("problem" in named) return named;
     parts.push(text.slice(end, index), named);
     end = index + block.length;
@@ -24,7 +31,7 @@ export function readTemplate(text: string): Template {
   parts.push(text.slice(end));
   const rest = parts.filter((part) => typeof part === "string").join("");
   if (/\{[{%#]|[%#}]\}/.test(rest))
-    return { problem: "it has other Jinja than Dimension, TimeDimension and Entity" };
+    return { problem: "it has other Jinja than Dimension, TimeDimension, Entity and Metric" };
   return { parts: parts.filter((part) => part !== "") };
 }
 
@@ -32,11 +39,21 @@ const TEXT = String.raw`(?:'([^'\\]*)'|"([^"\\]*)")`;
 const ARGUMENT = String.raw`\s*(?:(\w+)\s*=\s*)?(?:${TEXT}|(\[[^\]]*\])|(None))\s*`;
 const CALL = /^(Dimension|TimeDimension|Entity|Metric)\s*\((.*?)\)\s*((?:\.\s*\w+\s*\(.*?\)\s*)*)$/s;
 
+function readNamed(code: string): NamedDimension | NamedMetric | { readonly problem: string } {
+  const [, kind = "", inside = "", methods = ""] = CALL.exec(code) ?? [];
+  if (kind !== "Metric") return readCall(code);
+  const { texts: [metric] = [], path = [] } = readArguments(inside) ?? {};
+  const [by, ...others] = path;
+  if (metric === undefined || by === undefined || others.length > 0 || methods !== "")
+    return { problem: `${code} needs a metric and one entity: Metric('orders', group_by=['customer'])` };
+  return { metric, by: by.toLowerCase() };
+}
+
 /** `Dimension('customer__region').grain('month')`, also of a saved query's `group_by`. */
 export function readCall(code: string): NamedDimension | { readonly problem: string } {
   const [, kind = "", inside = "", methods = ""] = CALL.exec(code) ?? [];
   if (kind === "") return { problem: `${code} names no dimension` };
-  if (kind === "Metric") return { problem: "a metric in a filter (`Metric()`) is not compiled" };
+  if (kind === "Metric") return { problem: `${code} is no group` };
   const read = readArguments(inside);
   if (read === null) return { problem: `the arguments of ${code} are not texts` };
   const [name, second, part] = read.texts;
@@ -67,6 +84,7 @@ const POSITIONS: Readonly<Record<string, number>> = {
   time_dimension_name: 0,
   dimension_name: 0,
   entity_name: 0,
+  metric_name: 0,
   time_granularity_name: 1,
   time_granularity: 1,
   date_part_name: 2,

@@ -19,6 +19,7 @@ import type {
 import type { AggregateDialect, PreparedGrouping } from "../core/warehouse/aggregate-dialect.js";
 import { answeredNames, groupedRows, requireNulls, resultColumns } from "./answer-rows.js";
 import { type GroupsBuild, named } from "./groups-build.js";
+import { groupRows } from "./grouped-rows.js";
 import { valueOf } from "./read-relation.js";
 import { rowConditions } from "./row-filters.js";
 import { comparedName, rowSet } from "./row-set.js";
@@ -55,6 +56,7 @@ export class AggregateEngine {
       types,
       dialect,
       conditions: placed,
+      rowsOf: groupRows,
     });
     requireNulls(build([]));
     const relations = [...used.keys()].map((name) => named(grouping.aggregate.relations, name).relation);

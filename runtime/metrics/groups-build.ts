@@ -7,13 +7,14 @@ import {
   type FixedFilter,
   type Grain,
   type Leaf,
+  leavesOf,
   withoutMetricTime,
 } from "../core/model/aggregate.js";
 import type { Condition } from "../core/model/query.js";
 import { httpError } from "../core/model/errors.js";
 import { type ResultColumn, type ResultColumns, ValueRefused } from "../core/warehouse/warehouse.js";
 import type { AggregateDialect } from "../core/warehouse/aggregate-dialect.js";
-import type { PlanStep } from "./plan.js";
+import { groupName, type PlanStep } from "./plan.js";
 
 /** What a statement of groups is made from. */
 export interface GroupsBuild {
@@ -22,6 +23,10 @@ export interface GroupsBuild {
   /** The values of each relation, by its name, with their types in the database. */
   readonly types: ReadonlyMap<string, ResultColumns>;
   readonly dialect: AggregateDialect;
+  /** The rows of another grouping. */
+  readonly rowsOf: (build: GroupsBuild) => PlanStep;
+  /** A filter reads its result: what the request asks does not hold for its rows. */
+  readonly isOfFilter?: true;
   /** Rows of the period with which that of the request is compared. */
   readonly isEarlier?: true;
   /** Only rows whose groups are among others: the one group is `OTHER`. */
@@ -109,6 +114,29 @@ export function withGroups(build: GroupsBuild, groups: readonly AskedGroup[]): G
 
 export function valueColumn({ types }: GroupsBuild, { fact, value }: Leaf): ResultColumn | null {
   return value === undefined ? null : named(types.get(fact) ?? [], value);
+}
+
+/** The column of a group. Where facts have it in several types, one without operators of its own. */
+export function groupColumn({ dialect, types, grouping }: GroupsBuild, group: AskedGroup): ResultColumn {
+  const name = groupName(group);
+  if (group.grain !== undefined) return { ...dialect.periodColumn(group.grain), name };
+  const { dimensions, facts } = grouping.aggregate;
+  const leaves = grouping.measures.flatMap(({ metric }) => leavesOf(metric));
+  const names = new Set(leaves.map(({ time }) => withoutMetricTime(group.name, time)));
+  const found = dimensions.filter((each) => names.has(each.name));
+  if (found.some(({ derived }) => derived !== undefined && "part" in derived))
+    return { ...dialect.datePartColumn, name };
+  const places = found.flatMap((each) => each.places);
+  const columns = places.flatMap(({ fact, join: position, value }) => {
+    const joins = facts.find(({ relation }) => relation === fact)?.joins ?? [];
+    const relation = position === undefined ? fact : (joins[position]?.to ?? "");
+    return types.get(relation)?.filter((column) => column.name === value) ?? [];
+  });
+  const [first] = columns;
+  const isShared = columns.every(
+    ({ type, typeSchema }) => type === first?.type && typeSchema === first.typeSchema,
+  );
+  return isShared && first !== undefined ? { ...first, name } : { name, type: "text" };
 }
 
 /** The refusal of what would be null in rows of an answer and cannot. */

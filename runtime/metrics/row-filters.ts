@@ -1,4 +1,11 @@
-import { type AskedGroup, type FixedFilter, type Grain, type Leaf } from "../core/model/aggregate.js";
+import {
+  type AskedGroup,
+  dimensionOfPart,
+  type FixedFilter,
+  type Grain,
+  type Leaf,
+  type ResultOfEntity,
+} from "../core/model/aggregate.js";
 import {
   type ColumnCondition,
   columnConditions,
@@ -13,6 +20,7 @@ import type { ResultColumns } from "../core/warehouse/warehouse.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
 import { type GroupsBuild, isTimeOf, type LeafUse, named } from "./groups-build.js";
 import type { ColumnExpression, ColumnValue, FilterRows, PlanStep, ReadColumns } from "./plan.js";
+import { resultName, withResults } from "./results-of-entities.js";
 import { isOnlyOn, onRows, type RowSet } from "./row-set.js";
 
 /** A condition of the request with its position, by which its value is found. */
@@ -34,7 +42,8 @@ export interface TimeFilters {
 }
 
 /** The conditions on the rows of all measures. */
-export function rowConditions({ conditions, isEarlier }: GroupsBuild): readonly Placed[] {
+export function rowConditions({ conditions, isEarlier, isOfFilter }: GroupsBuild): readonly Placed[] {
+  if (isOfFilter === true) return [];
   const otherPeriod = isEarlier === true ? "period" : "earlier period";
   return conditions.flatMap((condition, position) => {
     const on = onOf(condition);
@@ -69,7 +78,7 @@ const measureOf = (condition: Condition): string | undefined =>
 
 export function dimensionsIn(filters: readonly FixedFilter[]): readonly string[] {
   return filters.flatMap((filter) =>
-    filter.flatMap((part) => (typeof part === "string" ? [] : [part.dimension])),
+    filter.flatMap((part) => (typeof part === "string" ? [] : [dimensionOfPart(part)])),
   );
 }
 
@@ -78,7 +87,7 @@ export function filtersOf(
   build: GroupsBuild,
   { leaf, filters }: Pick<LeafUse, "leaf" | "filters">,
 ): RowFilters {
-  const saved = build.grouping.aggregate.saved?.filters ?? [];
+  const saved = build.isOfFilter === true ? [] : (build.grouping.aggregate.saved?.filters ?? []);
   const all = { filters: [...filters, ...saved], conditions: rowConditions(build) };
   return build.ignoresTime === true ? splitByTime(leaf, all).others : all;
 }
@@ -99,14 +108,22 @@ export function splitByTime(leaf: Leaf, all: RowFilters): TimeFilters {
   };
 }
 
-/** SQL of a dimension among rows, as expressions of the project see it. */
-type Resolve = (read: ReadColumns, dimension: string, grain: Grain | undefined) => Part;
+/** SQL of a dimension, or of the result of a metric, among rows, as expressions of the project see it. */
+interface Resolve {
+  readonly dimension: (read: ReadColumns, name: string, grain: Grain | undefined) => Part;
+  readonly result?: (read: ReadColumns, of: ResultOfEntity) => Part;
+}
 
-export const fixedCondition =
+const fixedCondition =
   (filter: FixedFilter, resolve: Resolve): ColumnExpression =>
   (read) =>
     projectParts(
-      filter.map((part) => (typeof part === "string" ? part : resolve(read, part.dimension, part.grain))),
+      filter.map((part) => {
+        if (typeof part === "string") return part;
+        if (!("metric" in part)) return resolve.dimension(read, part.dimension, part.grain);
+        if (resolve.result === undefined) throw new Error("The result of a metric is no period of time.");
+        return resolve.result(read, part);
+      }),
     );
 
 /** A condition of a request on rows with these columns. */
@@ -145,20 +162,20 @@ export function filtered(
 }
 
 /** Rows that filters select. */
-export function filteredRows(
-  build: GroupsBuild,
-  { rows, columns, dimension }: RowSet,
-  all: RowFilters,
-): FilterRows {
+export function filteredRows(build: GroupsBuild, rows: RowSet, all: RowFilters): FilterRows {
   const { dialect } = build;
-  const resolve: Resolve = ({ value }, name, asked) => {
-    const { name: shown, column, grain: own } = dimension(name);
-    const grain = asked ?? own;
-    return grain === undefined
-      ? value(shown)
-      : dialect.comparedTime(dialect.truncated(value(shown), grain, column), grain, column);
+  const { columns, dimension } = rows;
+  const resolve: Resolve = {
+    dimension: ({ value }, name, asked) => {
+      const { name: shown, column, grain: own } = dimension(name);
+      const grain = asked ?? own;
+      return grain === undefined
+        ? value(shown)
+        : dialect.comparedTime(dialect.truncated(value(shown), grain, column), grain, column);
+    },
+    result: ({ value }, of) => dialect.operand(value(resultName(all, of)), false),
   };
-  return filtered(build, rows, all, { columns, resolve });
+  return filtered(build, withResults(build, rows, all), all, { columns, resolve });
 }
 
 export const allOf =

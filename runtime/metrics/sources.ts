@@ -1,8 +1,6 @@
-import { type AskedGroup, leavesOf, withoutMetricTime } from "../core/model/aggregate.js";
 import type { Selection } from "../core/model/query.js";
 import { join, sql } from "../core/warehouse/sql.js";
-import type { ResultColumn } from "../core/warehouse/warehouse.js";
-import type { GroupsBuild, LeafUse } from "./groups-build.js";
+import { groupColumn, type GroupsBuild, type LeafUse } from "./groups-build.js";
 import { aggregatedLeaves } from "./leaves.js";
 import {
   type ColumnExpression,
@@ -104,26 +102,3 @@ export class Sources {
 
 const valueName = (position: number, k: number): string => `value ${String(position)} ${String(k)}`;
 const markName = (position: number): string => `row of ${String(position)}`;
-
-/** The column of a group. Where facts have it in several types, one without operators of its own. */
-function groupColumn({ dialect, types, grouping }: GroupsBuild, group: AskedGroup): ResultColumn {
-  const name = groupName(group);
-  if (group.grain !== undefined) return { ...dialect.periodColumn(group.grain), name };
-  const { dimensions, facts } = grouping.aggregate;
-  const leaves = grouping.measures.flatMap(({ metric }) => leavesOf(metric));
-  const names = new Set(leaves.map(({ time }) => withoutMetricTime(group.name, time)));
-  const found = dimensions.filter((each) => names.has(each.name));
-  if (found.some(({ derived }) => derived !== undefined && "part" in derived))
-    return { ...dialect.datePartColumn, name };
-  const places = found.flatMap((each) => each.places);
-  const columns = places.flatMap(({ fact, join: position, value }) => {
-    const joins = facts.find(({ relation }) => relation === fact)?.joins ?? [];
-    const relation = position === undefined ? fact : (joins[position]?.to ?? "");
-    return types.get(relation)?.filter((column) => column.name === value) ?? [];
-  });
-  const [first] = columns;
-  const isShared = columns.every(
-    ({ type, typeSchema }) => type === first?.type && typeSchema === first.typeSchema,
-  );
-  return isShared && first !== undefined ? { ...first, name } : { name, type: "text" };
-}

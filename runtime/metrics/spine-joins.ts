@@ -133,7 +133,10 @@ function reapplied(build: GroupsBuild, leaf: Leaf, rows: PlanStep): PlanStep {
       })),
     );
   const filters = others.filters.filter((filter) =>
-    filter.every((part) => typeof part === "string" || grouped(part.dimension, part.grain) !== null),
+    filter.every(
+      (part) =>
+        typeof part === "string" || (!("metric" in part) && grouped(part.dimension, part.grain) !== null),
+    ),
   );
   return filtered(
     build,
@@ -141,11 +144,13 @@ function reapplied(build: GroupsBuild, leaf: Leaf, rows: PlanStep): PlanStep {
     { filters, conditions },
     {
       columns,
-      resolve: ({ value }, name, asked) => {
-        const { column, grain = asked } = dimension(name);
-        const compared = asked ?? grain;
-        const shown = value(grouped(name, asked) ?? "");
-        return compared === undefined ? shown : dialect.comparedTime(shown, compared, column);
+      resolve: {
+        dimension: ({ value }, name, asked) => {
+          const { column, grain = asked } = dimension(name);
+          const compared = asked ?? grain;
+          const shown = value(grouped(name, asked) ?? "");
+          return compared === undefined ? shown : dialect.comparedTime(shown, compared, column);
+        },
       },
     },
   );

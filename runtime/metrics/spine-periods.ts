@@ -47,8 +47,10 @@ export function periodsOf(build: GroupsBuild, periods: Periods): PlanStep {
   const days = new SpineRows(build, leaf, needed.toSorted(compareGrains)[0] ?? "day");
   const selected = filtered(build, days.rows(filters), filters, {
     columns: days.columns(filters),
-    resolve: (read, name, asked = timeGrainOf(build, leaf)) =>
-      days.shown(name, read) ?? dialect.comparedTime(days.period(asked)(read), asked, days.day),
+    resolve: {
+      dimension: (read, name, asked = timeGrainOf(build, leaf)) =>
+        days.shown(name, read) ?? dialect.comparedTime(days.period(asked)(read), asked, days.day),
+    },
   });
   const begins = groups
     .filter(({ derived }) => derived === undefined)
@@ -74,7 +76,7 @@ export function periodsOf(build: GroupsBuild, periods: Periods): PlanStep {
 function filterGrains(build: GroupsBuild, leaf: Leaf, { filters, conditions }: RowFilters): readonly Grain[] {
   const own = timeGrainOf(build, leaf);
   const fixed = filters.flatMap((filter) =>
-    filter.flatMap((part) => (typeof part === "string" ? [] : [part.grain ?? own])),
+    filter.flatMap((part) => (typeof part === "string" || "metric" in part ? [] : [part.grain ?? own])),
   );
   return [...fixed, ...conditions.map(({ condition }) => (isRange(condition) ? "day" : own))];
 }

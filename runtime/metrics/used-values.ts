@@ -6,6 +6,7 @@ import {
   leavesOf,
   type MetricTree,
   needsSpine,
+  resultsIn,
   withoutMetricTime,
 } from "../core/model/aggregate.js";
 import { columnsOf, type Condition, OWN_ROWS } from "../core/model/query.js";
@@ -16,16 +17,41 @@ export function usedValues(
   { aggregate, groups, measures }: AskedGrouping,
   conditions: readonly Condition[],
 ): ReadonlyMap<string, ReadonlySet<string>> {
-  const leaves = measures.flatMap(({ metric }) => leavesOf(metric));
-  const filters = filtersOf({ aggregate, measures });
-  const names = new Set([
+  const used = new Map<string, Set<string>>();
+  const names = [
     ...groups.map(({ name }) => name),
     ...conditions.filter(({ name }) => name !== OWN_ROWS).flatMap(columnsOf),
-    ...dimensionsIn(filters),
-  ]);
-  const used = new Map<string, Set<string>>();
-  const use = (relation: string, value: string): void => {
-    used.set(relation, (used.get(relation) ?? ownValues(aggregate, relation)).add(value));
+  ];
+  const filters = filtersOf({ aggregate, measures });
+  const metrics = measures.map(({ metric }) => metric);
+  useMetrics(aggregate, { metrics, names, filters }, used);
+  for (const { relation, value } of aggregate.spines)
+    if (metrics.some(needsSpine)) useValue(aggregate, used, relation, value);
+  return used;
+}
+
+interface UsedMetrics {
+  readonly metrics: readonly MetricTree[];
+  readonly names: readonly string[];
+  readonly filters: Leaf["filters"];
+}
+
+type UsedValues = Map<string, Set<string>>;
+
+function useValue(aggregate: Aggregate, used: UsedValues, relation: string, value: string): void {
+  used.set(relation, (used.get(relation) ?? ownValues(aggregate, relation)).add(value));
+}
+
+/** What metrics read, and those that their filters compare. */
+function useMetrics(
+  aggregate: Aggregate,
+  { metrics, names: asked, filters }: UsedMetrics,
+  used: UsedValues,
+): void {
+  const leaves = metrics.flatMap(leavesOf);
+  const names = new Set([...asked, ...dimensionsIn(filters)]);
+  const use: Use = (relation, value) => {
+    useValue(aggregate, used, relation, value);
   };
   for (const { fact } of leaves) if (!used.has(fact)) used.set(fact, ownValues(aggregate, fact));
   for (const leaf of leaves) useLeaf(aggregate, leaf, names, use);
@@ -38,9 +64,8 @@ export function usedValues(
       use(converted.fact, of);
     }
   }
-  for (const { relation, value } of aggregate.spines)
-    if (measures.some(({ metric }) => needsSpine(metric))) use(relation, value);
-  return used;
+  for (const { metric, by } of resultsIn(filters))
+    useMetrics(aggregate, { metrics: [metric], names: [by], filters: filtersIn(metric) }, used);
 }
 
 /** Whether SQL of the project is in a statement: of a value, a filter or a formula. */

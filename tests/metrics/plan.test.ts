@@ -3,6 +3,7 @@ import type { Aggregate, AskedGroup, Leaf } from "../../runtime/core/model/aggre
 import { type Condition, withDigest } from "../../runtime/core/model/query.js";
 import { CLICKHOUSE_AGGREGATES } from "../../runtime/clickhouse/aggregates.js";
 import { groupedRows } from "../../runtime/metrics/answer-rows.js";
+import { groupRows } from "../../runtime/metrics/grouped-rows.js";
 import { POSTGRES_AGGREGATES } from "../../runtime/postgres/aggregates.js";
 
 const VALUES = ["region", "day", "amount"].map((name) => ({ name, column: name }));
@@ -56,6 +57,7 @@ function statementOf(
         ["days", [{ name: "ds", type: isPostgres ? "date" : "Date" }]],
       ]),
       dialect: isPostgres ? POSTGRES_AGGREGATES : CLICKHOUSE_AGGREGATES,
+      rowsOf: groupRows,
     },
     [],
   );

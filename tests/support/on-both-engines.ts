@@ -28,6 +28,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/metrics/custom-grains.test.ts",
   "tests/metrics/date-parts.test.ts",
   "tests/metrics/far-joins.test.ts",
+  "tests/metrics/filters-by-result.test.ts",
   "tests/metrics/filter.test.ts",
   "tests/metrics/large-numbers.test.ts",
   "tests/metrics/pages.test.ts",

@@ -4,6 +4,7 @@ import {
   type AggregateJoin,
   type AggregateMeasure,
   type AggregateRelation,
+  dimensionOfPart,
   type DerivedTime,
   type FixedFilter,
   type Formula,
@@ -15,6 +16,7 @@ import {
   type MetricTree,
   needsSpine,
   type Period,
+  type ResultOfEntity,
   type SavedQuery,
   withoutMetricTime,
 } from "@routewright/runtime/model";
@@ -204,7 +206,8 @@ export class FormulaTexts {
         filter
           .map((part) => {
             if (typeof part === "string") return part;
-            names.add(part.dimension);
+            names.add(dimensionOfPart(part));
+            if ("metric" in part) return this.#result(part);
             return part.grain === undefined ? part.dimension : `${part.dimension} by ${part.grain}`;
           })
           .join("")
@@ -213,6 +216,12 @@ export class FormulaTexts {
     );
     const definitions = [...names].flatMap((name) => facts.flatMap((fact) => this.#definition(fact, name)));
     return [`where ${texts.map((each) => `(${each})`).join(" and ")}`, ...new Set(definitions)];
+  }
+
+  /** `[sum of amount in orders] by customer`, with what that is for each of its facts. */
+  #result({ metric, by }: ResultOfEntity): string {
+    const definitions = factsIn(metric).flatMap((fact) => this.#definition(fact, by));
+    return `[${[this.#tree(metric), ...definitions].join("; ")}] by ${by}`;
   }
 
   /** What a name in a text is; nothing where it is the column of that name. */

@@ -1,12 +1,14 @@
 import {
+  dimensionOfPart,
   type FixedFilter,
   isGrain,
   type Leaf,
   METRIC_TIME,
   projectSqlProblem,
+  type ResultOfEntity,
   withoutMetricTime,
 } from "@routewright/runtime/model";
-import { readTemplate } from "../../manifest/filter-template.js";
+import { type NamedMetric, readTemplate } from "../../manifest/filter-template.js";
 import type {
   ConversionMetric,
   MetricInput,
@@ -23,10 +25,17 @@ import type { SemanticIndex } from "./semantic-index.js";
 export class MetricLeaves {
   readonly #index: SemanticIndex;
   readonly #parts: AggregateParts;
+  readonly #resultOf: (named: NamedMetric, of: Marked) => ResultOfEntity;
 
-  constructor(index: SemanticIndex, parts: AggregateParts) {
+  /** `resultOf`: what a filter compares of another metric. */
+  constructor(
+    index: SemanticIndex,
+    parts: AggregateParts,
+    resultOf: (named: NamedMetric, of: Marked) => ResultOfEntity,
+  ) {
     this.#index = index;
     this.#parts = parts;
+    this.#resultOf = resultOf;
   }
 
   of(simple: SimpleMetric | null, of: SemanticMetric): Leaf {
@@ -47,7 +56,7 @@ export class MetricLeaves {
       value: this.#valueOf(model, measure),
       ...aggregationOf(measure),
       ...this.#timeOf(model, measure),
-      filters: simple.filters.map((template) => this.filter(template)),
+      filters: simple.filters.map((template) => this.filter(template, of)),
       ...this.#nonAdditiveOf(model, measure),
       ...(onSpine && { onSpine }),
       ...(fill !== null && { fill }),
@@ -88,7 +97,7 @@ export class MetricLeaves {
     if (source?.node.isPrivate === true) requireMark(metric, `the metric ${source.name}`);
     const leaf = this.of(simple, metric);
     const more = [...(input?.filters ?? []), ...(source?.filters ?? [])].map((template) =>
-      this.filter(template),
+      this.filter(template, metric),
     );
     const { window = null, grainToDate = "", periodAggregation = "first" } = cumulative ?? {};
     if (periodAggregation !== "first" && periodAggregation !== "last" && periodAggregation !== "average")
@@ -124,7 +133,7 @@ export class MetricLeaves {
         `The metric ${metric.name} converts ${side.metric}, which is not a simple metric.`,
       );
     if (source.node.isPrivate) requireMark(metric, `the metric ${source.name}`);
-    const more = [...source.filters, ...side.filters].map((template) => this.filter(template));
+    const more = [...source.filters, ...side.filters].map((template) => this.filter(template, metric));
     return withFilters(this.of(source.simple, metric), more);
   }
 
@@ -140,9 +149,10 @@ export class MetricLeaves {
       );
     const model = this.#index.model(fact);
     if (model !== undefined)
-      for (const part of filters.flat())
-        if (typeof part !== "string" && part.dimension !== METRIC_TIME)
-          this.#parts.dimension(model, withoutMetricTime(part.dimension, time));
+      for (const name of filters
+        .flat()
+        .flatMap((part) => (typeof part === "string" ? [] : dimensionOfPart(part))))
+        if (name !== METRIC_TIME) this.#parts.dimension(model, withoutMetricTime(name, time));
     const pairs = [[conversion.entity, conversion.entity] as const, ...conversion.constants];
     return {
       ...how,
@@ -193,11 +203,13 @@ export class MetricLeaves {
       );
   }
 
-  filter(template: string): FixedFilter {
+  /** `of`: the metric or the saved query that has it. */
+  filter(template: string, of: Marked): FixedFilter {
     const read = readTemplate(template);
     if ("problem" in read) throw new NotCompiled(`The filter ${template} is not compiled: ${read.problem}.`);
     const filter = read.parts.map((part): FixedFilter[number] => {
       if (typeof part === "string") return part;
+      if ("metric" in part) return this.#resultOf(part, of);
       const { dimension, grain } = part;
       if (grain === undefined) return { dimension };
       return isGrain(grain) ? { dimension, grain } : { dimension: `${dimension}__${grain}` };
@@ -208,8 +220,11 @@ export class MetricLeaves {
   }
 }
 
+/** What may be marked as private. */
+export type Marked = Pick<SemanticMetric, "node">;
+
 /** What is private reaches callers only through metrics that are marked themselves: lint then knows their tier. */
-export function requireMark({ node }: SemanticMetric, what: string): void {
+export function requireMark({ node }: Marked, what: string): void {
   if (!node.isPrivate)
     throw new NotCompiled(`It shows ${what}, which is marked private, and is not marked itself.`);
 }

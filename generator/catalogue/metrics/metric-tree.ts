@@ -4,13 +4,15 @@ import {
   type Leaf,
   METRIC_TIME,
   type MetricTree,
+  type ResultOfEntity,
   timedLeaves,
   withoutMetricTime,
 } from "@routewright/runtime/model";
-import type { MetricInput, SemanticMetric } from "../../manifest/semantic-layer.js";
+import type { NamedMetric } from "../../manifest/filter-template.js";
+import type { MetricInput, SemanticMetric, SemanticQuery } from "../../manifest/semantic-layer.js";
 import { type AggregateParts, NotCompiled } from "./aggregate-parts.js";
 import { formulaParts, periodOf, standardGrain } from "./leaf-parts.js";
-import { MetricLeaves, requireMark, withFilters } from "./metric-leaves.js";
+import { type Marked, MetricLeaves, requireMark, withFilters } from "./metric-leaves.js";
 import { isHeld, type SemanticIndex } from "./semantic-index.js";
 
 /** Longest chain of metrics that are made from metrics. */
@@ -21,11 +23,13 @@ export class MetricTrees {
   readonly #index: SemanticIndex;
   readonly #parts: AggregateParts;
   readonly #leaves: MetricLeaves;
+  /** Metrics that a filter compares, while they are made: each has an end. */
+  readonly #compared = new Set<string>();
 
   constructor(index: SemanticIndex, parts: AggregateParts) {
     this.#index = index;
     this.#parts = parts;
-    this.#leaves = new MetricLeaves(index, parts);
+    this.#leaves = new MetricLeaves(index, parts, (named, of) => this.#result(named, of));
   }
 
   of(metric: SemanticMetric): MetricTree {
@@ -35,15 +39,18 @@ export class MetricTrees {
   }
 
   /** Filters of a saved query, which hold for all of its metrics. */
-  fixed(templates: readonly string[], trees: readonly MetricTree[]): readonly FixedFilter[] {
-    const filters = templates.map((template) => this.#leaves.filter(template));
+  fixed(
+    { filters: templates, ...of }: Pick<SemanticQuery, "filters" | "node">,
+    trees: readonly MetricTree[],
+  ): readonly FixedFilter[] {
+    const filters = templates.map((template) => this.#leaves.filter(template, of));
     for (const tree of trees) this.#checkFilters(tree, filters, shiftedLeaves(tree));
     return filters;
   }
 
   #tree(metric: SemanticMetric, depth: number): MetricTree {
     if (depth > MAX_DEPTH) throw new NotCompiled(`The metric ${metric.name} is made from itself.`);
-    const filters = metric.filters.map((template) => this.#leaves.filter(template));
+    const filters = metric.filters.map((template) => this.#leaves.filter(template, metric));
     switch (metric.type) {
       case "simple":
         return withFilters(this.#leaves.of(metric.simple, metric), filters);
@@ -109,10 +116,32 @@ export class MetricTrees {
     return {
       alias,
       metric: tree,
-      filters: filters.map((template) => this.#leaves.filter(template)),
+      filters: filters.map((template) => this.#leaves.filter(template, of)),
       ...(offset !== null && { offset: periodOf(offset) }),
       ...(offsetToGrain !== "" && { offsetToGrain: standardGrain(offsetToGrain) }),
     };
+  }
+
+  /** What a filter compares of another metric, which is grouped by an entity of its own, or of what it is joined to. */
+  #result({ metric: name, by }: NamedMetric, of: Marked): ResultOfEntity {
+    const found = this.#index.metrics.get(name);
+    if (found === undefined) throw new NotCompiled(`The manifest has no metric ${name}.`);
+    if (found.node.isPrivate) requireMark(of, `the metric ${name}`);
+    if (this.#compared.has(name)) throw new NotCompiled(`A filter of the metric ${name} compares itself.`);
+    this.#compared.add(name);
+    const metric = this.of(found);
+    this.#compared.delete(name);
+    if (timedLeaves(metric).length > 0)
+      throw new NotCompiled(
+        `A filter compares ${name}, whose values belong to periods: it has none by entity.`,
+      );
+    for (const { fact } of leavesIn(metric)) {
+      const model = this.#index.model(fact);
+      const entity = model === undefined ? undefined : this.#parts.dimension(model, by);
+      if (entity?.isEntity !== true || isHeld(entity))
+        throw new NotCompiled(`A filter compares ${name} by ${by}, which is no entity of ${fact}.`);
+    }
+    return { metric, by, on: by.split("__").at(-1) ?? by };
   }
 
   /** Each filter names dimensions of all facts that it holds for. Times without a grain get their own. */
@@ -127,7 +156,13 @@ export class MetricTrees {
     if (model === undefined) return;
     for (const part of filters.flat()) {
       if (typeof part === "string") continue;
-      if (part.dimension !== METRIC_TIME) {
+      if ("metric" in part) {
+        const { isEntity, join } = this.#parts.dimension(model, part.on);
+        if (!isEntity || join !== null)
+          throw new NotCompiled(
+            `A filter compares a metric by ${part.on}, which is no entity of ${tree.fact}.`,
+          );
+      } else if (part.dimension !== METRIC_TIME) {
         const isOfHeld = isHeld(this.#parts.dimension(model, withoutMetricTime(part.dimension, tree.time)));
         if (isOfHeld && (tree.time === undefined || shifted.has(tree)))
           throw new NotCompiled(

@@ -39,7 +39,7 @@ export function savedEndpoint(
     if (measures.length === 0) throw new NotCompiled("The saved query names no metrics.");
     const asked = of.groupBy.map((text) => askedGroup(text, measures, parts, index));
     const filters = trees.fixed(
-      of.filters,
+      of,
       measures.map(({ metric }) => metric),
     );
     const saved: SavedQuery = {

@@ -2,7 +2,10 @@ import {
   type Aggregate,
   type AggregateJoin,
   type AggregateRelation,
+  type FixedFilter,
   leavesOf,
+  type MetricTree,
+  resultsIn,
 } from "@routewright/runtime/model";
 import { factsIn } from "../../catalogue/metrics/formula-text.js";
 import { privateGroups } from "../../catalogue/metrics/private-groups.js";
@@ -132,8 +135,15 @@ function expressionsIn({ relations, measures, saved }: Aggregate): readonly stri
     relation.values.flatMap((value) => ("sql" in value ? [value.sql] : [])),
   );
   const filters = [
-    ...measures.flatMap(({ metric }) => leavesOf(metric).flatMap((leaf) => leaf.filters)),
-    ...(saved?.filters ?? []),
+    ...measures.flatMap(({ metric }) => filtersIn(metric)),
+    ...(saved?.filters ?? []).flatMap((filter) => [filter, ...comparedFilters([filter])]),
   ];
   return [...values, ...filters.flat().filter((part) => typeof part === "string")];
 }
+
+/** The filters of measures, and those of the metrics that these compare. */
+const filtersIn = (metric: MetricTree): readonly FixedFilter[] =>
+  leavesOf(metric).flatMap(({ filters }) => [...filters, ...comparedFilters(filters)]);
+
+const comparedFilters = (filters: readonly FixedFilter[]): readonly FixedFilter[] =>
+  resultsIn(filters).flatMap(({ metric }) => filtersIn(metric));

@@ -94,9 +94,16 @@ export interface AggregateDimension {
 /** The time of a measure, whatever its column: a group and a filter of every metric. */
 export const METRIC_TIME = "metric_time";
 
-/** SQL of the dbt project, and the dimensions that it names between its texts; conditions are joined by AND. */
-export type FilterPart = string | { readonly dimension: string; readonly grain?: Grain };
+/** SQL of the dbt project, and what it names between its texts; conditions are joined by AND. */
+export type FilterPart = string | { readonly dimension: string; readonly grain?: Grain } | ResultOfEntity;
 export type FixedFilter = readonly FilterPart[];
+
+/** The result of a metric by an entity, for rows whose own entity (`on`, a dimension) is the same. */
+export interface ResultOfEntity {
+  readonly metric: MetricTree;
+  readonly by: string;
+  readonly on: string;
+}
 
 /** A number of periods. */
 export interface Period {
@@ -300,6 +307,14 @@ export function groupKey(name: string, grain: Grain | undefined): string {
 export function leavesOf(metric: MetricTree): readonly Leaf[] {
   return metric.kind === "leaf" ? [metric] : metric.inputs.flatMap((input) => leavesOf(input.metric));
 }
+
+/** The dimension that a part of a filter needs of the rows for which it holds. */
+export const dimensionOfPart = (part: Exclude<FilterPart, string>): string =>
+  "metric" in part ? part.on : part.dimension;
+
+/** What filters compare of other metrics. */
+export const resultsIn = (filters: readonly FixedFilter[]): readonly ResultOfEntity[] =>
+  filters.flat().filter((part) => typeof part !== "string" && "metric" in part);
 
 /** Whether callers may bound `metric_time` with dates: all metrics have one. */
 export function hasRange({ of, measures }: Pick<Aggregate, "of" | "measures">): boolean {

@@ -13,6 +13,43 @@ import {
   time,
 } from "./semantics.js";
 
+/** Filters compare what other metrics are for an entity of the rows. */
+const BUSY = "{{ Metric('order_count', group_by=['customer']) }} > 7";
+const COMPARED = [
+  simple("busy_orders", "order_count", BUSY),
+  simple("revenue_of_large", "revenue", "{{ Metric('order_total', ['order_id']) }} > 15"),
+  simple("active_customers", {
+    name: "customers",
+    filter:
+      "{{ Metric('food_share', ['customer']) }} < 0.4 or {{ Metric('large_orders', ['customer']) }} > 2",
+  }),
+  simple(
+    "spending_customers",
+    "customers",
+    "{{ Metric('revenue', ['order_id__customer']) }} between 20 and 60",
+  ),
+  simple("busy_of_busy", "order_total", "{{ Metric('busy_orders', ['customer']) }} > 8"),
+  simple(
+    "sold_often",
+    { name: "revenue", join_to_timespine: true },
+    "{{ Metric('running_high', ['product']) }} > 100 and {{ Dimension('product__kind') }} is not null",
+  ),
+  metric("busy_share", "ratio", {
+    numerator: { name: "order_count", filter: BUSY, alias: "busy" },
+    denominator: "order_count",
+  }),
+  metric(
+    "busy_7d",
+    "cumulative",
+    { measure: "order_count", cumulative_type_params: { window: "7 days" } },
+    BUSY,
+  ),
+  derived("busy_growth", "now - before", [
+    { name: "busy_orders", alias: "now" },
+    { name: "order_count", alias: "before", offset_window: "1 month", filter: BUSY },
+  ]),
+];
+
 /** Orders with items, customers and products: entities in a chain, expressions, ratios, growth by month. */
 const SHOP = files(
   {
@@ -144,6 +181,7 @@ const SHOP = files(
       ]),
       derived("twice", "2 * all_filled", ["all_filled"]),
       derived("per_buyer", "order_total / buyers", ["order_total", "buyers"]),
+      ...COMPARED,
       cumulative("running_revenue", "revenue", { period_agg: "last" }),
       cumulative("running_high", "high_prices", {}),
       cumulative("buyers_7d", "buyers", { window: "7 days" }),
