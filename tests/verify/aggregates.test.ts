@@ -55,8 +55,18 @@ describe("verify of metrics and aggregates", () => {
       inPay("manifest.json")
         .replaceAll('"analytics"', JSON.stringify(database))
         .replace('"adapter_type": "postgres"', '"adapter_type": "clickhouse"'),
-    ) as { metadata: object };
-    const built = { ...manifest, metadata: { ...manifest.metadata, adapter_type: "clickhouse" } };
+    ) as { metadata: object; metrics: Readonly<Record<string, { type: string; config: object }>> };
+    // ClickHouse takes half a second for a statement by all groups; tests/metrics asks it all metrics.
+    const metrics = Object.fromEntries(
+      Object.entries(manifest.metrics).map(([id, metric], i) => [
+        id,
+        i % 4 === 0 || metric.type === "conversion"
+          ? metric
+          : { ...metric, tags: [], config: { ...metric.config, tags: [] } },
+      ]),
+    );
+    const metadata = { ...manifest.metadata, adapter_type: "clickhouse" };
+    const built = { ...manifest, metrics, metadata };
     await clickhouse(`INSERT INTO ${database}.customers SELECT * FROM ${database}.customers LIMIT 2`);
     const found = await verified(built, { clickhouse: clickhouseUrl() });
     const others = ["column-type", "column-nullable", "duplicate-join"];
