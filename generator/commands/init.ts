@@ -55,7 +55,7 @@ export function configure(command: CliCommand): void {
     .addOption(
       new Option(
         "--ci <platform>",
-        "add pipelines that regenerate after a dbt deploy and check pull requests",
+        "add pipelines that regenerate after a dbt deploy, check pull requests and publish clients",
       ).choices(CI),
     )
     .addOption(

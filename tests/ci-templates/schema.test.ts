@@ -5,7 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { GITHUB, GITHUB_REQUESTS, GITLAB, GITLAB_REQUESTS, template, workflowJob } from "./templates.js";
+import {
+  GITHUB,
+  GITHUB_CLIENTS,
+  GITHUB_REQUESTS,
+  GITLAB,
+  GITLAB_CLIENTS,
+  GITLAB_REQUESTS,
+  template,
+  workflowJob,
+} from "./templates.js";
 import { needs } from "../support/needs.js";
 
 /** Problems of each workflow, as `workflow-problems.ts` finds them. In a process of its own: see there. */
@@ -19,7 +28,7 @@ function workflowProblems(contents: readonly string[]): readonly (readonly strin
   return JSON.parse(run.stdout) as string[][];
 }
 
-const workflows = [GITHUB, GITHUB_REQUESTS];
+const workflows = [GITHUB, GITHUB_REQUESTS, GITHUB_CLIENTS];
 
 describe("the templates for GitHub Actions", () => {
   it("keep to the published workflow schema, and would not with a mistake in one", () => {
@@ -30,11 +39,11 @@ describe("the templates for GitHub Actions", () => {
       ["runs-on: ubuntu-latest", ""],
     ] as const;
     const wrong = mistakes.map(([right, mistake]) => template(GITHUB).replace(right, mistake));
-    const [problems, ofRequests, ...others] = workflowProblems([
+    const [problems, ofRequests, ofClients, ...others] = workflowProblems([
       ...workflows.map((file) => template(file)),
       ...wrong,
     ]);
-    expect([problems, ofRequests]).toEqual([[], []]);
+    expect([problems, ofRequests, ofClients]).toEqual([[], [], []]);
     expect(others).toHaveLength(mistakes.length);
     for (const found of others) expect(found).not.toEqual([]);
   });
@@ -93,11 +102,14 @@ function listJobs(content: string, variables: Readonly<Record<string, string>> |
 }
 
 describe.skipIf(!needs("git"))("the templates for GitLab", () => {
-  it.each([GITLAB, GITLAB_REQUESTS])("%s keeps to the published schema of GitLab's pipelines", (file) => {
-    const { status, output } = listJobs(template(file));
-    expect(status, output).toBe(0);
-    expect(output).toContain("json schema validated");
-  });
+  it.each([GITLAB, GITLAB_REQUESTS, GITLAB_CLIENTS])(
+    "%s keeps to the published schema of GitLab's pipelines",
+    (file) => {
+      const { status, output } = listJobs(template(file));
+      expect(status, output).toBe(0);
+      expect(output).toContain("json schema validated");
+    },
+  );
 
   it("would not keep to it, with a mistake in it", () => {
     const content = template(GITLAB).replace("resource_group:", "resource_groups:");
@@ -106,8 +118,9 @@ describe.skipIf(!needs("git"))("the templates for GitLab", () => {
     expect(output).toContain("resource_groups");
   });
 
-  const listed = (source: string, branch = "main", file = GITLAB) =>
+  const listed = (source: string, branch = "main", file = GITLAB, more: object = {}) =>
     listJobs(template(file), {
+      ...more,
       CI_PIPELINE_SOURCE: source,
       CI_COMMIT_BRANCH: branch,
       CI_DEFAULT_BRANCH: "main",
@@ -125,5 +138,14 @@ describe.skipIf(!needs("git"))("the templates for GitLab", () => {
     const jobs = ["parse-dbt-project", "check-api"];
     expect(listed("merge_request_event", "feature", GITLAB_REQUESTS)).toEqual(jobs);
     for (const source of ["push", "schedule"]) expect(listed(source, "main", GITLAB_REQUESTS)).toEqual([]);
+  });
+
+  it("publish clients after a merge, once both packages have a name", () => {
+    const names = { NPM_NAME: "@shop/api", PYPI_NAME: "shop-api" };
+    const published = (more: object, branch = "main") => listed("push", branch, GITLAB_CLIENTS, more);
+    expect(published(names)).toEqual(["publish-clients"]);
+    expect(published({})).toEqual([]);
+    expect(published({ NPM_NAME: names.NPM_NAME })).toEqual([]);
+    expect(published(names, "feature")).toEqual([]);
   });
 });

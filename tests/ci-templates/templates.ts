@@ -14,6 +14,9 @@ export const GITLAB = "gitlab-ci.yml";
 /** Those of ordinary requests. */
 export const GITHUB_REQUESTS = "github-pull-requests.yml";
 export const GITLAB_REQUESTS = "gitlab-merge-requests.yml";
+/** Those of clients. */
+export const GITHUB_CLIENTS = "github-publish-clients.yml";
+export const GITLAB_CLIENTS = "gitlab-publish-clients.yml";
 
 /** What one shell runs, with its own variables on top of the job's. */
 export interface ShellStep {

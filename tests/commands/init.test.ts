@@ -101,6 +101,9 @@ Variables:
     expect(files[".github/workflows/check-api.yml"]).toBe(template("ci/github-pull-requests.yml"));
     expect(files["ci/check-api.gitlab-ci.yml"]).toBe(template("ci/gitlab-merge-requests.yml"));
     expect(files["ci/check.sh"]).toBe(template("ci/check.sh"));
+    expect(files[".github/workflows/publish-clients.yml"]).toBe(template("ci/github-publish-clients.yml"));
+    expect(files["ci/publish-clients.gitlab-ci.yml"]).toBe(template("ci/gitlab-publish-clients.yml"));
+    expect(files["ci/publish-clients.sh"]).toBe(template("ci/publish-clients.sh"));
     expect(files["deploy/ramp/kubernetes.yml"]).toBe(template("docker/ramp/kubernetes.yml"));
     expect(files["README.md"]).toBe(undefined);
     expect(statSync(join(repo, "ci/regenerate.sh")).mode & 0o111).toBe(0o111);

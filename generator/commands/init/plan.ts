@@ -26,6 +26,8 @@ const CI_FILES = {
     ["review-request.mjs", "ci/review-request.mjs"],
     ["github-pull-requests.yml", ".github/workflows/check-api.yml"],
     ["check.sh", "ci/check.sh"],
+    ["github-publish-clients.yml", ".github/workflows/publish-clients.yml"],
+    ["publish-clients.sh", "ci/publish-clients.sh"],
   ],
   gitlab: [
     ["gitlab-ci.yml", "ci/routewright.gitlab-ci.yml"],
@@ -33,6 +35,8 @@ const CI_FILES = {
     ["review-request.mjs", "ci/review-request.mjs"],
     ["gitlab-merge-requests.yml", "ci/check-api.gitlab-ci.yml"],
     ["check.sh", "ci/check.sh"],
+    ["gitlab-publish-clients.yml", "ci/publish-clients.gitlab-ci.yml"],
+    ["publish-clients.sh", "ci/publish-clients.sh"],
   ],
 } as const;
 
