@@ -22,7 +22,7 @@ export {
   succeeded,
   unlessFailed,
 } from "./core/model/outcome.js";
-export { ERRORS, type ErrorCode } from "./core/model/errors.js";
+export { ERRORS, type ErrorCode, isHttpError } from "./core/model/errors.js";
 export {
   figuresOf,
   type OrganizationPlan,

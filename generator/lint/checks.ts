@@ -69,6 +69,10 @@ export const CHECKS = {
     "No columns identify a row",
     "Programs that read OData get a function in place of a table, whose rows they cannot refer to.",
   ),
+  "unindexed-expression": off(
+    "Expressions over columns without an index",
+    "A request with nothing else reads the whole table.",
+  ),
   "unlimited-response": warning(
     "Whole table in one response",
     "The response grows with the table until clients time out.",

@@ -23,6 +23,7 @@ import { aggregateRules } from "./rules/aggregates.js";
 import { documentationRules } from "./rules/documentation.js";
 import { exposureRules } from "./rules/exposure.js";
 import { forgottenTags, namingRules, prefixOf } from "./rules/naming.js";
+import { indexRules } from "./rules/indexes.js";
 import { operationsRules } from "./rules/operations.js";
 import {
   applySuppressions,
@@ -197,6 +198,7 @@ const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
   ...aggregateRules,
   ...documentationRules,
   ...operationsRules,
+  ...indexRules,
   ...namingRules,
   // It is about models without an endpoint.
   "forgotten-tag": () => [],

@@ -6,13 +6,13 @@ import { filtersOf } from "../verify/indexes.js";
 import { about, type RelationFacts, type Suggestion } from "./suggestion.js";
 
 /** Smaller relations are read in a few milliseconds as a whole. */
-const LEAST_ROWS = 10_000;
+export const LEAST_ROWS = 10_000;
 /** Rows of a granule of ClickHouse, by default. */
 const GRANULE = 8192;
 /** ClickHouse reads so few at once. */
 const FEW_GRANULES = 12;
 /** A value of a column with fewer values stands in so many rows that an index does not help. */
-const LEAST_VALUES = 20;
+export const LEAST_VALUES = 20;
 
 /** Materializations whose table dbt-postgres gives the indexes of `config.indexes`. */
 const STORED: ReadonlySet<string> = new Set(["table", "incremental", "materialized_view"]);
@@ -164,7 +164,7 @@ function ofClickhouse(
   };
 }
 
-function subjectOf({ uniqueId, path }: CatalogueEntry, subject: string) {
+export function subjectOf({ uniqueId, path }: CatalogueEntry, subject: string) {
   return { model: uniqueId, path, subject };
 }
 

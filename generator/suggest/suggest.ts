@@ -7,6 +7,7 @@ import type { Manifest } from "../manifest/manifest.js";
 import { recordedShapes } from "../diff/recorded-shapes.js";
 import { suggestFilters } from "./filter-columns.js";
 import { suggestIndexes } from "./indexes.js";
+import { suggestTextIndexes } from "./text-indexes.js";
 import { suggestSettings } from "./settings.js";
 import {
   type EndpointUsage,
@@ -86,8 +87,9 @@ async function indexesFor(
     if (node === undefined || known === undefined || !database.has(entry)) continue;
     const { materialized, json } = node;
     const { usesIndex } = database;
-    const context = { facts: known, materialized, config: objectOr(json["config"]), usesIndex };
-    found.push(...(await suggestIndexes(entry, context)));
+    const config = objectOr(json["config"]);
+    const context = { facts: known, materialized, config, usesIndex };
+    found.push(...(await suggestIndexes(entry, context)), ...(await suggestTextIndexes(entry, context)));
   }
   return found;
 }

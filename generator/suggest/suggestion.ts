@@ -45,11 +45,13 @@ export interface Suggestion {
   readonly trial?: Trial;
 }
 
-/** What is measured: the rows that have one value of the column, or the first page in an order. */
+/** What is measured: the rows that have one value of the column, or have it in theirs, or the first page in an order. */
 export interface Trial {
   readonly relation: readonly [schema: string, name: string];
   readonly column: string;
   readonly page?: FirstPage;
+  /** The rows that have the value as a part of theirs. */
+  readonly isPart?: true;
 }
 
 export interface FirstPage {
@@ -69,6 +71,8 @@ export interface RelationFacts {
   readonly columns: ReadonlyMap<string, ColumnFacts>;
   /** Columns of ClickHouse's sorting key. */
   readonly sortKey: readonly string[] | null;
+  /** PostgreSQL's operator class of trigrams; null without the extension. */
+  readonly trigrams: string | null;
 }
 
 /** Statistics of a column: estimates of the database. */
@@ -80,7 +84,7 @@ export interface ColumnFacts {
   readonly commonShare: number;
 }
 
-export const NO_FACTS: RelationFacts = { rows: null, columns: new Map(), sortKey: null };
+export const NO_FACTS: RelationFacts = { rows: null, columns: new Map(), sortKey: null, trigrams: null };
 
 /** How callers ask an endpoint. */
 export interface EndpointUsage {

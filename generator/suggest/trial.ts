@@ -86,7 +86,7 @@ export async function postgresTrial(url: string): Promise<TrialDatabase> {
       await client.query("BEGIN");
       try {
         const request =
-          trial.page === undefined ? await byValue(client, table, trial.column) : ofPage(table, trial.page);
+          trial.page === undefined ? await byValue(client, table, trial) : ofPage(table, trial.page);
         if (request === null) return null;
         const before = await median(() => measureOnce(request));
         await client.query(statement);
@@ -106,8 +106,12 @@ interface TrialRequest {
   readonly values: readonly string[];
 }
 
-/** The rows that have the value of the row in the middle; null where there is none. */
-async function byValue(client: Client, table: string, column: string): Promise<TrialRequest | null> {
+/** The rows that have the value of the row in the middle, or have it in theirs; null where there is none. */
+async function byValue(
+  client: Client,
+  table: string,
+  { column, isPart }: Trial,
+): Promise<TrialRequest | null> {
   const name = identifier(column);
   const found = await client.query<{ value: string }>(
     `SELECT ${name}::text AS value FROM ${table} WHERE ${name} IS NOT NULL
@@ -115,6 +119,7 @@ async function byValue(client: Client, table: string, column: string): Promise<T
   );
   const value = found.rows[0]?.value;
   if (value === undefined) return null;
+  if (isPart) return { text: `SELECT * FROM ${table} WHERE ${name} LIKE $1`, values: [partPattern(value)] };
   const type = await client.query<{ type: string }>(
     "SELECT pg_catalog.format_type(atttypid, atttypmod) AS type FROM pg_catalog.pg_attribute WHERE attrelid = $1::regclass AND attname = $2",
     [table, column],
@@ -122,6 +127,8 @@ async function byValue(client: Client, table: string, column: string): Promise<T
   const text = `SELECT * FROM ${table} WHERE ${name} = $1::text::${type.rows[0]?.type ?? "text"}`;
   return { text, values: [value] };
 }
+
+const partPattern = (text: string): string => `%${text.replace(/[\\%_]/g, "\\$&")}%`;
 
 function ofPage(table: string, { order, limit }: FirstPage): TrialRequest {
   const keys = order.map(([column, direction]) => `${identifier(column)} ${direction}`).join(", ");

@@ -34,6 +34,11 @@ export const CHECKS = {
   ),
   "private-copy": error("Copy of private rows", "Callers without a key get what a key may read."),
   "unindexed-filter": warning("Filter without a usable index", "Each request reads the whole relation."),
+  "refused-expression": error("Expression that the database refuses", "Requests with it fail."),
+  "unindexed-expression": warning(
+    "Expression without a usable index",
+    "A request with nothing else reads the whole relation.",
+  ),
 } as const;
 export type MismatchRule = keyof typeof CHECKS;
 export const MISMATCH_RULES = Object.keys(CHECKS) as readonly MismatchRule[];

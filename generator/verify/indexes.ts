@@ -13,11 +13,12 @@ import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { list, sentence } from "../manifest/strings.js";
 import { groupingOf } from "./aggregates.js";
 import { type Mismatch, mismatchAt } from "./checks.js";
+import { type ExplainingWarehouse, verifyExpressions } from "./expressions.js";
 
-/** Checks whether an index serves each filter, by the plan of the statement that the server sends. The relations must exist. */
+/** Checks whether an index serves each filter and expression, by the plan of the statement that the server sends. The relations must exist. */
 export async function verifyQueries(
   { entries }: Catalogue,
-  warehouse: Pick<Warehouse, "usesIndex">,
+  warehouse: ExplainingWarehouse,
   isToCheck: (entry: CatalogueEntry) => boolean,
   progress: (done: number, total: number) => void = () => undefined,
 ): Promise<readonly Mismatch[]> {
@@ -29,6 +30,7 @@ export async function verifyQueries(
     try {
       differences.push(...(await verifyFilters(entry, warehouse)));
       differences.push(...(await verifyGroupFilters(entry, warehouse, known)));
+      differences.push(...(await verifyExpressions(entry, warehouse)));
     } catch (error) {
       // Such as a `security_invoker` view whose tables the role may not read.
       if (!(error instanceof Error) || error instanceof DatabaseUnreachable) throw error;

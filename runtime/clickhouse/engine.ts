@@ -18,6 +18,7 @@ import {
   type AggregateResult,
   type DescribedRelation,
   type DescribedSelect,
+  type ExplainedFilter,
   readAggregate,
   type QueryContext,
   type ResultColumn,
@@ -162,7 +163,7 @@ class ClickhouseEngine extends BaseEngine {
 
   protected async explain(
     relation: Relation,
-    filter: FilterParameter,
+    filter: ExplainedFilter,
     columns: ResultColumns,
   ): Promise<boolean | null> {
     const source: SelectSource = { relation, columns, underOwn: await this.#settings.underOwn() };
@@ -188,11 +189,10 @@ class ClickhouseEngine extends BaseEngine {
 
   #explaining(limitMs = 0): ReadRows {
     const timeoutMs = this.timeLimitOf({ timeoutMs: limitMs });
-    const { isStillNeeded } = LOOK_UP;
     return (statement) =>
       this.#read(statement, {
         queued: { ...LOOK_UP, relation: COLUMNS },
-        isStillNeeded,
+        isStillNeeded: LOOK_UP.isStillNeeded,
         timeoutMs,
         maxRows: 0,
       });

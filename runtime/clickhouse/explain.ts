@@ -1,6 +1,6 @@
 import type { FilterParameter } from "../core/model/endpoint.js";
 import { operatorOf } from "../core/model/operators.js";
-import type { ColumnCondition } from "../core/model/query.js";
+import type { ColumnCondition, Condition } from "../core/model/query.js";
 import {
   constant,
   DIRECTIONS,
@@ -15,6 +15,7 @@ import { finished } from "./parameters.js";
 import { ServedColumns } from "../core/warehouse/served-columns.js";
 import type { ReadRows } from "./scanned-rows.js";
 import { selectRows, type SelectSource } from "./select.js";
+import type { ExplainedFilter } from "../core/warehouse/warehouse.js";
 
 /** ClickHouse reads a relation of so few granules (8,192 rows each) at once. */
 const SMALL_GRANULES = 12;
@@ -34,16 +35,24 @@ function selectValue({ relation, columns }: SelectSource, { column, operator }: 
 export async function usesIndex(
   read: ReadRows,
   source: SelectSource,
-  filter: FilterParameter,
+  filter: ExplainedFilter,
   sourceFor: (condition: ColumnCondition) => Promise<SelectSource>,
 ): Promise<boolean | null> {
+  if (!("column" in filter)) return skips(read, source, filter);
   const [found] = await read<{ readonly value: string }>(selectValue(source, filter));
   if (found === undefined) return null;
   const text = operatorOf(filter.operator).value === "day" ? found.value.slice(0, 10) : found.value;
   const condition = { ...filter, value: filter.type === "string_list" ? [text] : text } as ColumnCondition;
-  const filtered = await sourceFor(condition);
-  const output = { served: new ServedColumns(filtered.columns), format: "json", maxRows: Infinity } as const;
-  const select = selectRows(filtered, { conditions: [condition], sort: [], page: null }, output);
+  return skips(read, await sourceFor(condition), [condition]);
+}
+
+async function skips(
+  read: ReadRows,
+  source: SelectSource,
+  conditions: readonly Condition[],
+): Promise<boolean | null> {
+  const output = { served: new ServedColumns(source.columns), format: "json", maxRows: Infinity } as const;
+  const select = selectRows(source, { conditions, sort: [], page: null }, output);
   const [plan] = await read<{ readonly explain: string }>(explain(select));
   return plan === undefined ? null : skipsGranules(plan.explain);
 }

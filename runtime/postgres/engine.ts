@@ -15,6 +15,7 @@ import {
   DatabaseUnreachable,
   type DescribedRelation,
   type DescribedSelect,
+  type ExplainedFilter,
   QueryAbandoned,
   type QueryContext,
   QueryTimeout,
@@ -219,13 +220,14 @@ class PostgresEngine extends BaseEngine {
 
   protected explain(
     relation: Relation,
-    filter: FilterParameter,
+    filter: ExplainedFilter,
     columns: ResultColumns,
   ): Promise<boolean | null> {
     this.#explainer ??= new Explainer(this.#url);
     const all = { conditions: [], sort: [], page: null };
+    const conditions = "column" in filter ? [anyValue(filter)] : filter;
     return this.#explainer.usesIndex(
-      selectRows({ relation }, columns, { ...all, conditions: [anyValue(filter)] }),
+      selectRows({ relation }, columns, { ...all, conditions }),
       selectRows({ relation }, columns, all),
     );
   }

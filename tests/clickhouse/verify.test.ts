@@ -91,6 +91,24 @@ describe.skipIf(!hasClickhouse)("verify of a ClickHouse catalogue", () => {
     });
   });
 
+  it("explains expressions, of columns whose values an index finds", async () => {
+    const many = await ownDatabase([
+      "CREATE TABLE @.notes (id UInt64, note String, day Date, code String, INDEX codes code TYPE bloom_filter GRANULARITY 1) ORDER BY (day, id) SETTINGS index_granularity = 64",
+      "INSERT INTO @.notes SELECT number, 'note ' || number, toDate('2020-01-01') + number % 2000, 'c' || number FROM numbers(10000)",
+    ]);
+    const notes = {
+      ...model(many, "notes", { id: "UInt64", note: "String", day: "Date", code: "String" }),
+      routewright: { filters: ["note", "day", "code"], filter: true },
+    };
+    const { text } = await verifyModels(clickhouseUrl(), database, [notes]);
+    const named = text.split("\n").filter((line) => line.includes("No index") && line.includes("notes"));
+    expect(named.map((line) => line.replace(/^.*No index/, "No index"))).toEqual([
+      expect.stringMatching(/^No index of .*notes serves the column note: /),
+      expect.stringMatching(/^No index of .*notes serves code ge …, .*contains\(code, …\).* in `filter`: /),
+    ]);
+    expect(text).not.toContain("refuses");
+  });
+
   it("names a key with duplicates, which pages by cursor rely on", async () => {
     const columns = { id: "UInt64", version: "UInt8" };
     const api = {

@@ -35,7 +35,7 @@ const YAML = [
 ].join("\n");
 
 /** A project with one model, whose `target/manifest.json` is as dbt would write it after the YAML. */
-function project(routewright: object = {}, more: object = {}): string {
+function project(routewright: object = {}, more: object = {}, config: object = {}): string {
   const folder = ownFolder();
   mkdirSync(join(folder, "models"));
   mkdirSync(join(folder, "target"));
@@ -58,6 +58,7 @@ function project(routewright: object = {}, more: object = {}): string {
     ],
     { dbt_version: "1.11.16" },
   ) as { nodes: Record<string, Record<string, unknown>> };
+  Object.assign(manifest.nodes["model.test.orders"]?.["config"] ?? {}, config);
   Object.assign(manifest.nodes["model.test.orders"] ?? {}, {
     original_file_path: "models/orders.sql",
     patch_path: "test://models/shop.yml",
@@ -73,6 +74,7 @@ interface Found {
     readonly subject: string;
     readonly figures: readonly string[];
     readonly reason: string;
+    readonly statement?: string;
   }[];
   readonly notes: readonly string[];
 }
@@ -169,6 +171,29 @@ describe("routewright suggest", () => {
     expect((await run(project(), databaseUrl, "--try", databaseUrl)).err).toContain(
       "--try names the serving database",
     );
+  });
+
+  it("has an index of trigrams for texts that expressions look into, and measures it", async () => {
+    const { databaseUrl } = await import("../support/database.js");
+    const other = await ownDatabase();
+    await queryAt(other, `CREATE SCHEMA ${schema}; CREATE EXTENSION pg_trgm; ${TABLE(schema)}`);
+    await queryAt(databaseUrl, "CREATE EXTENSION IF NOT EXISTS pg_trgm");
+    const settings = { filters: ["note", "status"], filter: true };
+    const all = await found(project(settings), databaseUrl, "--try", other);
+    const index = all.suggestions.find(({ subject }) => subject === "texts in note");
+    expect(index).toMatchObject({
+      kind: "index",
+      statement: `CREATE INDEX ON "${schema}"."orders" USING gin ("note" gin_trgm_ops)`,
+    });
+    expect(index?.figures.join()).toMatch(/: 60,000 rows in [\d.]+ ms before, 1 rows in [\d.]+ ms after/);
+    // Three values.
+    expect(named(all)).not.toContain("index texts in status");
+    expect(named(await found(project({ ...settings, filter: undefined }), databaseUrl))).not.toContain(
+      "index texts in note",
+    );
+    const indexes = [{ columns: ["note gin_trgm_ops"], type: "gin" }];
+    const declared = await found(project(settings, {}, { indexes }), databaseUrl);
+    expect(named(declared)).not.toContain("index texts in note");
   });
 
   it("measures the first page in its order, and names columns that have one direction", async () => {

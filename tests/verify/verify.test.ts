@@ -29,10 +29,12 @@ const schema = await ownSchema(`
 `);
 
 interface VerifiedModel extends Pick<TestModel, "name" | "key"> {
-  readonly columns: Readonly<Record<string, string>>;
+  readonly columns: Readonly<Record<string, string | null>>;
   readonly parameters?: readonly object[];
   /** Columns that callers filter by with operators. */
   readonly filters?: readonly string[];
+  /** Whether they combine them in the parameter `filter`. */
+  readonly filter?: true;
   /** Columns with a not_null constraint. */
   readonly notNull?: readonly string[];
 }
@@ -49,13 +51,13 @@ const equal = (name: string, more: object = {}) => ({
 function manifestOf(...models: readonly VerifiedModel[]): string {
   const pagination = { enabled: true, default_limit: 10, max_limit: 10 };
   const manifest = testManifest(
-    models.map(({ parameters = [], filters = [], key, ...model }) => ({
+    models.map(({ parameters = [], filters = [], filter, key, ...model }) => ({
       ...model,
       schema,
       tags: ["production", "tier1", "shop", `api:${model.name}`],
       materialized: "table",
       api: { allow_unfiltered: true, parameters, ...(key && { pagination }) },
-      routewright: { filters, ...(key && { cursor: true }) },
+      routewright: { filters, ...(filter && { filter }), ...(key && { cursor: true }) },
       ...(key && { key }),
     })),
     { adapter_type: "postgres" },
@@ -206,6 +208,35 @@ describe("a difference", () => {
     expect(await found({ name: "sales", columns, filters: ["id", "note"] })).toEqual([
       'unindexed-filter: No index of "sales" serves the column "note": each request that filters by "note[…]" reads the whole relation.',
     ]);
+  });
+
+  it("is an expression that no index serves, of a column whose values one finds", async () => {
+    await query(`CREATE TABLE "${schema}".told (code text, named text, day date, note text);
+      INSERT INTO "${schema}".told SELECT 'c' || i, 'name ' || i, date '2026-01-01' + i % 365, 'x' FROM generate_series(1, 5000) i;
+      CREATE INDEX ON "${schema}".told (code); CREATE INDEX ON "${schema}".told (day);
+      CREATE EXTENSION IF NOT EXISTS pg_trgm;
+      CREATE INDEX ON "${schema}".told (named); CREATE INDEX ON "${schema}".told USING gin (named gin_trgm_ops);
+      ANALYZE "${schema}".told`);
+    const columns = { code: "text", named: "text", day: "date" };
+    const filters = Object.keys(columns);
+    expect(await found({ name: "told", columns, filters, filter: true })).toEqual([
+      'unindexed-expression: No index of "told" serves "contains(code, …)", "startswith(code, …)", "endswith(code, …)" in `filter`: a request with nothing else reads the whole relation.',
+    ]);
+    expect(await found({ name: "told", columns, filters })).toEqual([]);
+    const note = { name: "told", columns: { note: "text" }, filters: ["note"], filter: true } as const;
+    expect((await found(note)).map((each) => each.split(":")[0])).toEqual(["unindexed-filter"]);
+  });
+
+  it("is an expression that the database refuses, without the value of its row", async () => {
+    await query(`CREATE TABLE "${schema}".placed (id integer, place point);
+      INSERT INTO "${schema}".placed VALUES (1, point(7711, 5)); ANALYZE "${schema}".placed`);
+    const columns = { id: "integer", place: "text" };
+    const all = await found({ name: "placed", columns, filters: ["id", "place"], filter: true });
+    expect(all.map((each) => each.split(":")[0])).toEqual(["column-type", "refused-expression"]);
+    expect(all.join()).toMatch(
+      /The database refuses "place eq …", "place ne …", .*"endswith\(place, …\)" in `filter`: "Parameter 'filter' cannot be used: values of its column cannot be compared like this\."\./,
+    );
+    expect(all.join()).not.toContain("7711");
   });
 
   it("is a filter whose rows are found by the index of the sort, from its start", async () => {

@@ -22,7 +22,7 @@ import { Groupings } from "./groupings.js";
 import { loadMetrics } from "./load-metrics.js";
 import { Relations } from "./relations.js";
 import { typeCondition } from "./typed-condition.js";
-import { withDeclaredNames, withNamesOf } from "./served-columns.js";
+import { explainedIn, withDeclaredNames, withNamesOf } from "./served-columns.js";
 import type { SharedResource } from "./caller-shares.js";
 import type { Sql } from "./sql.js";
 import { Budget, type SpoolBudget } from "./spool.js";
@@ -32,6 +32,7 @@ import {
   ColumnMissing,
   type DescribedRelation,
   type DescribedSelect,
+  type ExplainedFilter,
   type LastLoad,
   type QueryColumns,
   type QueryContext,
@@ -172,7 +173,7 @@ export abstract class BaseEngine implements Warehouse {
   /** As `usesIndex`. */
   protected abstract explain(
     relation: Relation,
-    filter: FilterParameter,
+    filter: ExplainedFilter,
     columns: ResultColumns,
   ): Promise<boolean | null>;
   /** As `explain`, of the statement of groups that `make` makes with a condition, or without one. */
@@ -301,14 +302,14 @@ export abstract class BaseEngine implements Warehouse {
 
   async usesIndex(
     relation: Relation,
-    filter: FilterParameter,
+    filter: ExplainedFilter,
     grouping?: AskedGrouping,
   ): Promise<boolean | null> {
     try {
-      if (grouping !== undefined) return await this.#groupingUsesIndex(relation, filter, grouping);
+      if (grouping !== undefined && "column" in filter)
+        return await this.#groupingUsesIndex(relation, filter, grouping);
       const columns = await this.columns(relation, null);
-      const column = columnNamed(columns, filter.column)?.name ?? filter.column;
-      return await this.explain(relation, { ...filter, column }, columns);
+      return await this.explain(relation, explainedIn(columns, filter), columns);
     } catch (error) {
       throw this.translated(error);
     }

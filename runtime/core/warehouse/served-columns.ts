@@ -3,7 +3,13 @@ import { missingAmong } from "../model/missing-columns.js";
 import type { Column, Relation } from "../model/endpoint.js";
 import type { Projection } from "../model/projection.js";
 import { columnConditions, mapConditions, type ResolvedQuery } from "../model/query.js";
-import { ColumnMissing, type ResultColumn, type ResultColumns, type Rows } from "./warehouse.js";
+import {
+  ColumnMissing,
+  type ExplainedFilter,
+  type ResultColumn,
+  type ResultColumns,
+  type Rows,
+} from "./warehouse.js";
 
 /** The columns of a relation that are served, with what an engine makes of them once. */
 export class ServedColumns {
@@ -103,4 +109,13 @@ export function withDeclaredNames(rows: Rows): Rows {
     ...rows,
     columns: rows.columns.map(({ key, ...column }) => ({ ...column, name: key ?? column.name })),
   };
+}
+
+/** What is explained, with the relation's own names of its columns. */
+export function explainedIn(existing: ResultColumns, filter: ExplainedFilter): ExplainedFilter {
+  const own = <Named extends { readonly column: string }>(each: Named): Named => ({
+    ...each,
+    column: columnNamed(existing, each.column)?.name ?? each.column,
+  });
+  return "column" in filter ? own(filter) : mapConditions(filter, own);
 }

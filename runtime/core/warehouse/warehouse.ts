@@ -272,6 +272,8 @@ export interface WarehouseLoad {
   readonly waitedMs: number;
 }
 
+export type ExplainedFilter = FilterParameter | readonly Condition[];
+
 /** A database that runs queries. Every engine passes tests/core/warehouse/contract.test.ts. */
 export interface Warehouse {
   /**
@@ -290,10 +292,10 @@ export interface Warehouse {
   /** Gives conditions their values in the types of these columns. The first value that is not of its column's type, as an error. */
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null;
   /**
-   * Whether an index finds the rows of a filter, by the plan of the statement that the server sends; null where the relation is so small
+   * Whether an index finds the rows of a filter with any value, or of conditions with theirs, by the plan of the statement that the server sends; null where the relation is so small
    * that it makes no difference. Of a grouping: in its statement; null for a group of a join or an expression. Rejects when the database cannot run the query.
    */
-  usesIndex(relation: Relation, filter: FilterParameter, grouping?: AskedGrouping): Promise<boolean | null>;
+  usesIndex(relation: Relation, filter: ExplainedFilter, grouping?: AskedGrouping): Promise<boolean | null>;
   /** The columns of what the query reads are looked up again before they are used. */
   expireColumns(query: ResolvedQuery): void;
   /** The loads of those of the relations that `routewright ddl` has filled. Rejects when the database fails. */
