@@ -199,72 +199,82 @@ function peg$parse(input, options) {
   const peg$c31 = "t";
   const peg$c32 = "z";
 
-  const peg$r0 = /^[^"]/;
-  const peg$r1 = /^[A-Z\p{L}_a-z]/u;
-  const peg$r2 = /^[.0-9A-Z\p{L}\p{N}_a-z]/u;
-  const peg$r3 = /^[A-Za-z0-9_.]/;
-  const peg$r4 = /^[\p{L}\p{N}]/u;
-  const peg$r5 = /^[+\-]/;
-  const peg$r6 = /^[\p{L}\p{N}_.:\-]/u;
-  const peg$r7 = /^[^']/;
-  const peg$r8 = /^[0-9]/;
-  const peg$r9 = /^[0-9A-Fa-f]/;
-  const peg$r10 = /^[ \t\n\r]/;
+  const peg$r0 = /^[A-Za-z_]/;
+  const peg$r1 = /^[A-Za-z0-9_.]/;
+  const peg$r2 = /^[^"]/;
+  const peg$r3 = /^[A-Z\p{L}_a-z]/u;
+  const peg$r4 = /^[.0-9A-Z\p{L}\p{N}_a-z]/u;
+  const peg$r5 = /^[\p{L}\p{N}]/u;
+  const peg$r6 = /^[^\0-\x7F]/;
+  const peg$r7 = /^[AaOoNn]/;
+  const peg$r8 = /^[CcSsEe]/;
+  const peg$r9 = /^[YyMmDd]/;
+  const peg$r10 = /^[+\-]/;
+  const peg$r11 = /^[\p{L}\p{N}_.:\-]/u;
+  const peg$r12 = /^[^']/;
+  const peg$r13 = /^[0-9]/;
+  const peg$r14 = /^[0-9A-Fa-f]/;
+  const peg$r15 = /^[ \t\n\r]/;
 
   const peg$e0 = peg$literalExpectation("(", false);
   const peg$e1 = peg$literalExpectation(")", false);
   const peg$e2 = peg$literalExpectation(",", false);
   const peg$e3 = peg$otherExpectation("a column");
-  const peg$e4 = peg$literalExpectation("\"", false);
-  const peg$e5 = peg$literalExpectation("\"\"", false);
-  const peg$e6 = peg$classExpectation(["\""], true, false, false);
-  const peg$e7 = peg$classExpectation([["A", "Z"], "\\p{L}", "_", ["a", "z"]], false, false, true);
-  const peg$e8 = peg$classExpectation([".", ["0", "9"], ["A", "Z"], "\\p{L}", "\\p{N}", "_", ["a", "z"]], false, false, true);
-  const peg$e9 = peg$classExpectation([["A", "Z"], ["a", "z"], ["0", "9"], "_", "."], false, false, false);
-  const peg$e10 = peg$classExpectation(["\\p{L}", "\\p{N}"], false, false, true);
-  const peg$e11 = peg$literalExpectation("and", true);
-  const peg$e12 = peg$literalExpectation("or", true);
-  const peg$e13 = peg$literalExpectation("not", true);
-  const peg$e14 = peg$otherExpectation("and");
-  const peg$e15 = peg$otherExpectation("or");
-  const peg$e16 = peg$otherExpectation("not");
-  const peg$e17 = peg$otherExpectation("in");
-  const peg$e18 = peg$literalExpectation("in", true);
-  const peg$e19 = peg$otherExpectation("eq, ne, gt, ge, lt or le");
-  const peg$e20 = peg$literalExpectation("eq", true);
-  const peg$e21 = peg$literalExpectation("ne", true);
-  const peg$e22 = peg$literalExpectation("gt", true);
-  const peg$e23 = peg$literalExpectation("ge", true);
-  const peg$e24 = peg$literalExpectation("lt", true);
-  const peg$e25 = peg$literalExpectation("le", true);
-  const peg$e26 = peg$otherExpectation("contains, startswith or endswith");
-  const peg$e27 = peg$literalExpectation("contains", true);
-  const peg$e28 = peg$literalExpectation("startswith", true);
-  const peg$e29 = peg$literalExpectation("endswith", true);
-  const peg$e30 = peg$otherExpectation("year, month, day or date");
-  const peg$e31 = peg$literalExpectation("year", true);
-  const peg$e32 = peg$literalExpectation("month", true);
-  const peg$e33 = peg$literalExpectation("day", true);
-  const peg$e34 = peg$literalExpectation("date", true);
-  const peg$e35 = peg$otherExpectation("a value");
-  const peg$e36 = peg$literalExpectation("-", false);
-  const peg$e37 = peg$literalExpectation(".", false);
-  const peg$e38 = peg$literalExpectation("null", true);
-  const peg$e39 = peg$literalExpectation("true", true);
-  const peg$e40 = peg$literalExpectation("false", true);
-  const peg$e41 = peg$literalExpectation(":", false);
-  const peg$e42 = peg$literalExpectation("e", true);
-  const peg$e43 = peg$classExpectation(["+", "-"], false, false, false);
-  const peg$e44 = peg$classExpectation(["\\p{L}", "\\p{N}", "_", ".", ":", "-"], false, false, true);
-  const peg$e45 = peg$otherExpectation("a text in quotes");
-  const peg$e46 = peg$literalExpectation("'", false);
-  const peg$e47 = peg$literalExpectation("''", false);
-  const peg$e48 = peg$classExpectation(["'"], true, false, false);
-  const peg$e49 = peg$literalExpectation("T", true);
-  const peg$e50 = peg$literalExpectation("Z", true);
-  const peg$e51 = peg$classExpectation([["0", "9"]], false, false, false);
-  const peg$e52 = peg$classExpectation([["0", "9"], ["A", "F"], ["a", "f"]], false, false, false);
-  const peg$e53 = peg$classExpectation([" ", "\t", "\n", "\r"], false, false, false);
+  const peg$e4 = peg$classExpectation([["A", "Z"], ["a", "z"], "_"], false, false, false);
+  const peg$e5 = peg$classExpectation([["A", "Z"], ["a", "z"], ["0", "9"], "_", "."], false, false, false);
+  const peg$e6 = peg$literalExpectation("\"", false);
+  const peg$e7 = peg$literalExpectation("\"\"", false);
+  const peg$e8 = peg$classExpectation(["\""], true, false, false);
+  const peg$e9 = peg$classExpectation([["A", "Z"], "\\p{L}", "_", ["a", "z"]], false, false, true);
+  const peg$e10 = peg$classExpectation([".", ["0", "9"], ["A", "Z"], "\\p{L}", "\\p{N}", "_", ["a", "z"]], false, false, true);
+  const peg$e11 = peg$classExpectation(["\\p{L}", "\\p{N}"], false, false, true);
+  const peg$e12 = peg$classExpectation([["\0", "\x7F"]], true, false, false);
+  const peg$e13 = peg$classExpectation(["A", "a", "O", "o", "N", "n"], false, false, false);
+  const peg$e14 = peg$literalExpectation("and", true);
+  const peg$e15 = peg$literalExpectation("or", true);
+  const peg$e16 = peg$literalExpectation("not", true);
+  const peg$e17 = peg$otherExpectation("and");
+  const peg$e18 = peg$otherExpectation("or");
+  const peg$e19 = peg$otherExpectation("not");
+  const peg$e20 = peg$otherExpectation("in");
+  const peg$e21 = peg$literalExpectation("in", true);
+  const peg$e22 = peg$otherExpectation("eq, ne, gt, ge, lt or le");
+  const peg$e23 = peg$literalExpectation("eq", true);
+  const peg$e24 = peg$literalExpectation("ne", true);
+  const peg$e25 = peg$literalExpectation("gt", true);
+  const peg$e26 = peg$literalExpectation("ge", true);
+  const peg$e27 = peg$literalExpectation("lt", true);
+  const peg$e28 = peg$literalExpectation("le", true);
+  const peg$e29 = peg$otherExpectation("contains, startswith or endswith");
+  const peg$e30 = peg$classExpectation(["C", "c", "S", "s", "E", "e"], false, false, false);
+  const peg$e31 = peg$literalExpectation("contains", true);
+  const peg$e32 = peg$literalExpectation("startswith", true);
+  const peg$e33 = peg$literalExpectation("endswith", true);
+  const peg$e34 = peg$otherExpectation("year, month, day or date");
+  const peg$e35 = peg$classExpectation(["Y", "y", "M", "m", "D", "d"], false, false, false);
+  const peg$e36 = peg$literalExpectation("year", true);
+  const peg$e37 = peg$literalExpectation("month", true);
+  const peg$e38 = peg$literalExpectation("day", true);
+  const peg$e39 = peg$literalExpectation("date", true);
+  const peg$e40 = peg$otherExpectation("a value");
+  const peg$e41 = peg$literalExpectation("-", false);
+  const peg$e42 = peg$literalExpectation(".", false);
+  const peg$e43 = peg$literalExpectation("null", true);
+  const peg$e44 = peg$literalExpectation("true", true);
+  const peg$e45 = peg$literalExpectation("false", true);
+  const peg$e46 = peg$literalExpectation(":", false);
+  const peg$e47 = peg$literalExpectation("e", true);
+  const peg$e48 = peg$classExpectation(["+", "-"], false, false, false);
+  const peg$e49 = peg$classExpectation(["\\p{L}", "\\p{N}", "_", ".", ":", "-"], false, false, true);
+  const peg$e50 = peg$otherExpectation("a text in quotes");
+  const peg$e51 = peg$literalExpectation("'", false);
+  const peg$e52 = peg$literalExpectation("''", false);
+  const peg$e53 = peg$classExpectation(["'"], true, false, false);
+  const peg$e54 = peg$literalExpectation("T", true);
+  const peg$e55 = peg$literalExpectation("Z", true);
+  const peg$e56 = peg$classExpectation([["0", "9"]], false, false, false);
+  const peg$e57 = peg$classExpectation([["0", "9"], ["A", "F"], ["a", "f"]], false, false, false);
+  const peg$e58 = peg$classExpectation([" ", "\t", "\n", "\r"], false, false, false);
 
   function peg$f0(first, others) {    return listOf("or", first, others);  }
   function peg$f1(first, others) {    return listOf("and", first, others);  }
@@ -272,13 +282,13 @@ function peg$parse(input, options) {
   function peg$f3(of) {    return leave({ kind: "not", of });  }
   function peg$f4() {    return enter();  }
   function peg$f5(of) {    return leave(of);  }
-  function peg$f6(test, column, value) {    return { kind: "text", test, subject: { part: null, ...column }, value };  }
+  function peg$f6(test, column, value) {    return { kind: "text", test, subject: subjectOf(null, column), value };  }
   function peg$f7(subject, test) {    return test !== null || subject.part === null;  }
-  function peg$f8(subject, test) {    return test === null ? { kind: "flag", subject } : { ...test, subject };  }
+  function peg$f8(subject, test) {    return compared(test, subject);  }
   function peg$f9(first, others) {    return { kind: "in", values: [first, ...others] };  }
   function peg$f10(operator, value) {    return { kind: "compare", operator, value };  }
-  function peg$f11(part, column) {    return { part, ...column };  }
-  function peg$f12(column) {    return { part: null, ...column };  }
+  function peg$f11(part, column) {    return subjectOf(part, column);  }
+  function peg$f12(column) {    return subjectOf(null, column);  }
   function peg$f13(name) {    return { column: name, at: at() };  }
   function peg$f14() {    return '"';  }
   function peg$f15(characters) {    return { column: characters.join(""), at: at() };  }
@@ -955,7 +965,7 @@ function peg$parse(input, options) {
   }
 
   function peg$parseColumn() {
-    let s0, s1, s2, s3, s4, s5, s6;
+    let s0, s1, s2, s3, s4, s5, s6, s7;
 
     peg$silentFails++;
     s0 = peg$currPos;
@@ -986,19 +996,69 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$currPos;
       s3 = peg$currPos;
-      s4 = peg$parseNameStart();
+      s4 = input.charAt(peg$currPos);
+      if (peg$r0.test(s4)) {
+        peg$currPos++;
+      } else {
+        s4 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e4); }
+      }
       if (s4 !== peg$FAILED) {
         s5 = [];
-        s6 = peg$parseNameCharacter();
+        s6 = input.charAt(peg$currPos);
+        if (peg$r1.test(s6)) {
+          peg$currPos++;
+        } else {
+          s6 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e5); }
+        }
         while (s6 !== peg$FAILED) {
           s5.push(s6);
-          s6 = peg$parseNameCharacter();
+          s6 = input.charAt(peg$currPos);
+          if (peg$r1.test(s6)) {
+            peg$currPos++;
+          } else {
+            s6 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e5); }
+          }
         }
-        s4 = [s4, s5];
-        s3 = s4;
+        s6 = peg$currPos;
+        peg$silentFails++;
+        s7 = peg$parseOther();
+        peg$silentFails--;
+        if (s7 === peg$FAILED) {
+          s6 = undefined;
+        } else {
+          peg$currPos = s6;
+          s6 = peg$FAILED;
+        }
+        if (s6 !== peg$FAILED) {
+          s4 = [s4, s5, s6];
+          s3 = s4;
+        } else {
+          peg$currPos = s3;
+          s3 = peg$FAILED;
+        }
       } else {
         peg$currPos = s3;
         s3 = peg$FAILED;
+      }
+      if (s3 === peg$FAILED) {
+        s3 = peg$currPos;
+        s4 = peg$parseNameStart();
+        if (s4 !== peg$FAILED) {
+          s5 = [];
+          s6 = peg$parseNameCharacter();
+          while (s6 !== peg$FAILED) {
+            s5.push(s6);
+            s6 = peg$parseNameCharacter();
+          }
+          s4 = [s4, s5];
+          s3 = s4;
+        } else {
+          peg$currPos = s3;
+          s3 = peg$FAILED;
+        }
       }
       if (s3 !== peg$FAILED) {
         s2 = input.substring(s2, peg$currPos);
@@ -1006,23 +1066,8 @@ function peg$parse(input, options) {
         s2 = s3;
       }
       if (s2 !== peg$FAILED) {
-        s3 = peg$currPos;
-        peg$silentFails++;
-        s4 = peg$parseNameCharacter();
-        peg$silentFails--;
-        if (s4 === peg$FAILED) {
-          s3 = undefined;
-        } else {
-          peg$currPos = s3;
-          s3 = peg$FAILED;
-        }
-        if (s3 !== peg$FAILED) {
-          peg$savedPos = s0;
-          s0 = peg$f13(s2);
-        } else {
-          peg$currPos = s0;
-          s0 = peg$FAILED;
-        }
+        peg$savedPos = s0;
+        s0 = peg$f13(s2);
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -1038,7 +1083,7 @@ function peg$parse(input, options) {
         peg$currPos++;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e4); }
+        if (peg$silentFails === 0) { peg$fail(peg$e6); }
       }
       if (s1 !== peg$FAILED) {
         s2 = [];
@@ -1048,7 +1093,7 @@ function peg$parse(input, options) {
           peg$currPos += 2;
         } else {
           s4 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e5); }
+          if (peg$silentFails === 0) { peg$fail(peg$e7); }
         }
         if (s4 !== peg$FAILED) {
           peg$savedPos = s3;
@@ -1057,11 +1102,11 @@ function peg$parse(input, options) {
         s3 = s4;
         if (s3 === peg$FAILED) {
           s3 = input.charAt(peg$currPos);
-          if (peg$r0.test(s3)) {
+          if (peg$r2.test(s3)) {
             peg$currPos++;
           } else {
             s3 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e6); }
+            if (peg$silentFails === 0) { peg$fail(peg$e8); }
           }
         }
         if (s3 !== peg$FAILED) {
@@ -1073,7 +1118,7 @@ function peg$parse(input, options) {
               peg$currPos += 2;
             } else {
               s4 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e5); }
+              if (peg$silentFails === 0) { peg$fail(peg$e7); }
             }
             if (s4 !== peg$FAILED) {
               peg$savedPos = s3;
@@ -1082,11 +1127,11 @@ function peg$parse(input, options) {
             s3 = s4;
             if (s3 === peg$FAILED) {
               s3 = input.charAt(peg$currPos);
-              if (peg$r0.test(s3)) {
+              if (peg$r2.test(s3)) {
                 peg$currPos++;
               } else {
                 s3 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e6); }
+                if (peg$silentFails === 0) { peg$fail(peg$e8); }
               }
             }
           }
@@ -1099,7 +1144,7 @@ function peg$parse(input, options) {
             peg$currPos++;
           } else {
             s3 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e4); }
+            if (peg$silentFails === 0) { peg$fail(peg$e6); }
           }
           if (s3 !== peg$FAILED) {
             peg$savedPos = s0;
@@ -1130,11 +1175,11 @@ function peg$parse(input, options) {
     let s0;
 
     s0 = peg$getUnicode();
-    if (peg$r1.test(s0)) {
+    if (peg$r3.test(s0)) {
       peg$currPos += s0.length;
     } else {
       s0 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e7); }
+      if (peg$silentFails === 0) { peg$fail(peg$e9); }
     }
 
     return s0;
@@ -1144,11 +1189,11 @@ function peg$parse(input, options) {
     let s0;
 
     s0 = peg$getUnicode();
-    if (peg$r2.test(s0)) {
+    if (peg$r4.test(s0)) {
       peg$currPos += s0.length;
     } else {
       s0 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e8); }
+      if (peg$silentFails === 0) { peg$fail(peg$e10); }
     }
 
     return s0;
@@ -1161,11 +1206,11 @@ function peg$parse(input, options) {
     s1 = peg$currPos;
     peg$silentFails++;
     s2 = input.charAt(peg$currPos);
-    if (peg$r3.test(s2)) {
+    if (peg$r1.test(s2)) {
       peg$currPos++;
     } else {
       s2 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e9); }
+      if (peg$silentFails === 0) { peg$fail(peg$e5); }
     }
     peg$silentFails--;
     if (s2 === peg$FAILED) {
@@ -1177,19 +1222,31 @@ function peg$parse(input, options) {
     if (s1 !== peg$FAILED) {
       s2 = peg$currPos;
       peg$silentFails++;
-      s3 = peg$getUnicode();
-      if (peg$r4.test(s3)) {
-        peg$currPos += s3.length;
-      } else {
-        s3 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e10); }
-      }
+      s3 = peg$parseOther();
       peg$silentFails--;
       if (s3 === peg$FAILED) {
         s2 = undefined;
       } else {
         peg$currPos = s2;
         s2 = peg$FAILED;
+      }
+      if (s2 === peg$FAILED) {
+        s2 = peg$currPos;
+        peg$silentFails++;
+        s3 = peg$getUnicode();
+        if (peg$r5.test(s3)) {
+          peg$currPos += s3.length;
+        } else {
+          s3 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e11); }
+        }
+        peg$silentFails--;
+        if (s3 === peg$FAILED) {
+          s2 = undefined;
+        } else {
+          peg$currPos = s2;
+          s2 = peg$FAILED;
+        }
       }
       if (s2 !== peg$FAILED) {
         s1 = [s1, s2];
@@ -1206,33 +1263,76 @@ function peg$parse(input, options) {
     return s0;
   }
 
-  function peg$parseWord() {
+  function peg$parseOther() {
     let s0;
 
-    s0 = input.substr(peg$currPos, 3);
-    if (s0.toLowerCase() === peg$c5) {
-      peg$currPos += (3);
+    s0 = input.charAt(peg$currPos);
+    if (peg$r6.test(s0)) {
+      peg$currPos++;
     } else {
       s0 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e11); }
+      if (peg$silentFails === 0) { peg$fail(peg$e12); }
     }
-    if (s0 === peg$FAILED) {
-      s0 = input.substr(peg$currPos, 2);
-      if (s0.toLowerCase() === peg$c6) {
-        peg$currPos += (2);
+
+    return s0;
+  }
+
+  function peg$parseWord() {
+    let s0, s1, s2;
+
+    s0 = peg$currPos;
+    s1 = peg$currPos;
+    peg$silentFails++;
+    s2 = input.charAt(peg$currPos);
+    if (peg$r7.test(s2)) {
+      peg$currPos++;
+    } else {
+      s2 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e13); }
+    }
+    peg$silentFails--;
+    if (s2 !== peg$FAILED) {
+      peg$currPos = s1;
+      s1 = undefined;
+    } else {
+      s1 = peg$FAILED;
+    }
+    if (s1 !== peg$FAILED) {
+      s2 = input.substr(peg$currPos, 3);
+      if (s2.toLowerCase() === peg$c5) {
+        peg$currPos += (3);
       } else {
-        s0 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e12); }
+        s2 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e14); }
       }
-      if (s0 === peg$FAILED) {
-        s0 = input.substr(peg$currPos, 3);
-        if (s0.toLowerCase() === peg$c7) {
-          peg$currPos += (3);
+      if (s2 === peg$FAILED) {
+        s2 = input.substr(peg$currPos, 2);
+        if (s2.toLowerCase() === peg$c6) {
+          peg$currPos += (2);
         } else {
-          s0 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e13); }
+          s2 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e15); }
+        }
+        if (s2 === peg$FAILED) {
+          s2 = input.substr(peg$currPos, 3);
+          if (s2.toLowerCase() === peg$c7) {
+            peg$currPos += (3);
+          } else {
+            s2 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e16); }
+          }
         }
       }
+      if (s2 !== peg$FAILED) {
+        s1 = [s1, s2];
+        s0 = s1;
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
     }
 
     return s0;
@@ -1248,109 +1348,7 @@ function peg$parse(input, options) {
       peg$currPos += (3);
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e11); }
-    }
-    if (s1 !== peg$FAILED) {
-      s2 = peg$parseEnd();
-      if (s2 !== peg$FAILED) {
-        s1 = [s1, s2];
-        s0 = s1;
-      } else {
-        peg$currPos = s0;
-        s0 = peg$FAILED;
-      }
-    } else {
-      peg$currPos = s0;
-      s0 = peg$FAILED;
-    }
-    peg$silentFails--;
-    if (s0 === peg$FAILED) {
-      s1 = peg$FAILED;
       if (peg$silentFails === 0) { peg$fail(peg$e14); }
-    }
-
-    return s0;
-  }
-
-  function peg$parseOrWord() {
-    let s0, s1, s2;
-
-    peg$silentFails++;
-    s0 = peg$currPos;
-    s1 = input.substr(peg$currPos, 2);
-    if (s1.toLowerCase() === peg$c6) {
-      peg$currPos += (2);
-    } else {
-      s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e12); }
-    }
-    if (s1 !== peg$FAILED) {
-      s2 = peg$parseEnd();
-      if (s2 !== peg$FAILED) {
-        s1 = [s1, s2];
-        s0 = s1;
-      } else {
-        peg$currPos = s0;
-        s0 = peg$FAILED;
-      }
-    } else {
-      peg$currPos = s0;
-      s0 = peg$FAILED;
-    }
-    peg$silentFails--;
-    if (s0 === peg$FAILED) {
-      s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e15); }
-    }
-
-    return s0;
-  }
-
-  function peg$parseNotWord() {
-    let s0, s1, s2;
-
-    peg$silentFails++;
-    s0 = peg$currPos;
-    s1 = input.substr(peg$currPos, 3);
-    if (s1.toLowerCase() === peg$c7) {
-      peg$currPos += (3);
-    } else {
-      s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e13); }
-    }
-    if (s1 !== peg$FAILED) {
-      s2 = peg$parseEnd();
-      if (s2 !== peg$FAILED) {
-        s1 = [s1, s2];
-        s0 = s1;
-      } else {
-        peg$currPos = s0;
-        s0 = peg$FAILED;
-      }
-    } else {
-      peg$currPos = s0;
-      s0 = peg$FAILED;
-    }
-    peg$silentFails--;
-    if (s0 === peg$FAILED) {
-      s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e16); }
-    }
-
-    return s0;
-  }
-
-  function peg$parseInWord() {
-    let s0, s1, s2;
-
-    peg$silentFails++;
-    s0 = peg$currPos;
-    s1 = input.substr(peg$currPos, 2);
-    if (s1.toLowerCase() === peg$c8) {
-      peg$currPos += (2);
-    } else {
-      s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e18); }
     }
     if (s1 !== peg$FAILED) {
       s2 = peg$parseEnd();
@@ -1374,6 +1372,108 @@ function peg$parse(input, options) {
     return s0;
   }
 
+  function peg$parseOrWord() {
+    let s0, s1, s2;
+
+    peg$silentFails++;
+    s0 = peg$currPos;
+    s1 = input.substr(peg$currPos, 2);
+    if (s1.toLowerCase() === peg$c6) {
+      peg$currPos += (2);
+    } else {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e15); }
+    }
+    if (s1 !== peg$FAILED) {
+      s2 = peg$parseEnd();
+      if (s2 !== peg$FAILED) {
+        s1 = [s1, s2];
+        s0 = s1;
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+    peg$silentFails--;
+    if (s0 === peg$FAILED) {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e18); }
+    }
+
+    return s0;
+  }
+
+  function peg$parseNotWord() {
+    let s0, s1, s2;
+
+    peg$silentFails++;
+    s0 = peg$currPos;
+    s1 = input.substr(peg$currPos, 3);
+    if (s1.toLowerCase() === peg$c7) {
+      peg$currPos += (3);
+    } else {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e16); }
+    }
+    if (s1 !== peg$FAILED) {
+      s2 = peg$parseEnd();
+      if (s2 !== peg$FAILED) {
+        s1 = [s1, s2];
+        s0 = s1;
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+    peg$silentFails--;
+    if (s0 === peg$FAILED) {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e19); }
+    }
+
+    return s0;
+  }
+
+  function peg$parseInWord() {
+    let s0, s1, s2;
+
+    peg$silentFails++;
+    s0 = peg$currPos;
+    s1 = input.substr(peg$currPos, 2);
+    if (s1.toLowerCase() === peg$c8) {
+      peg$currPos += (2);
+    } else {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e21); }
+    }
+    if (s1 !== peg$FAILED) {
+      s2 = peg$parseEnd();
+      if (s2 !== peg$FAILED) {
+        s1 = [s1, s2];
+        s0 = s1;
+      } else {
+        peg$currPos = s0;
+        s0 = peg$FAILED;
+      }
+    } else {
+      peg$currPos = s0;
+      s0 = peg$FAILED;
+    }
+    peg$silentFails--;
+    if (s0 === peg$FAILED) {
+      s1 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e20); }
+    }
+
+    return s0;
+  }
+
   function peg$parseOperator() {
     let s0, s1, s2;
 
@@ -1384,7 +1484,7 @@ function peg$parse(input, options) {
       peg$currPos += (2);
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e20); }
+      if (peg$silentFails === 0) { peg$fail(peg$e23); }
     }
     if (s1 === peg$FAILED) {
       s1 = input.substr(peg$currPos, 2);
@@ -1392,7 +1492,7 @@ function peg$parse(input, options) {
         peg$currPos += (2);
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e21); }
+        if (peg$silentFails === 0) { peg$fail(peg$e24); }
       }
       if (s1 === peg$FAILED) {
         s1 = input.substr(peg$currPos, 2);
@@ -1400,7 +1500,7 @@ function peg$parse(input, options) {
           peg$currPos += (2);
         } else {
           s1 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e22); }
+          if (peg$silentFails === 0) { peg$fail(peg$e25); }
         }
         if (s1 === peg$FAILED) {
           s1 = input.substr(peg$currPos, 2);
@@ -1408,7 +1508,7 @@ function peg$parse(input, options) {
             peg$currPos += (2);
           } else {
             s1 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e23); }
+            if (peg$silentFails === 0) { peg$fail(peg$e26); }
           }
           if (s1 === peg$FAILED) {
             s1 = input.substr(peg$currPos, 2);
@@ -1416,7 +1516,7 @@ function peg$parse(input, options) {
               peg$currPos += (2);
             } else {
               s1 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e24); }
+              if (peg$silentFails === 0) { peg$fail(peg$e27); }
             }
             if (s1 === peg$FAILED) {
               s1 = input.substr(peg$currPos, 2);
@@ -1424,7 +1524,7 @@ function peg$parse(input, options) {
                 peg$currPos += (2);
               } else {
                 s1 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e25); }
+                if (peg$silentFails === 0) { peg$fail(peg$e28); }
               }
             }
           }
@@ -1447,71 +1547,92 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e19); }
+      if (peg$silentFails === 0) { peg$fail(peg$e22); }
     }
 
     return s0;
   }
 
   function peg$parseTextFunction() {
-    let s0, s1, s2, s3, s4, s5;
+    let s0, s1, s2, s3, s4, s5, s6;
 
     peg$silentFails++;
     s0 = peg$currPos;
-    s1 = input.substr(peg$currPos, 8);
-    if (s1.toLowerCase() === peg$c15) {
-      peg$currPos += (8);
+    s1 = peg$currPos;
+    peg$silentFails++;
+    s2 = input.charAt(peg$currPos);
+    if (peg$r8.test(s2)) {
+      peg$currPos++;
+    } else {
+      s2 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e30); }
+    }
+    peg$silentFails--;
+    if (s2 !== peg$FAILED) {
+      peg$currPos = s1;
+      s1 = undefined;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e27); }
-    }
-    if (s1 === peg$FAILED) {
-      s1 = input.substr(peg$currPos, 10);
-      if (s1.toLowerCase() === peg$c16) {
-        peg$currPos += (10);
-      } else {
-        s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e28); }
-      }
-      if (s1 === peg$FAILED) {
-        s1 = input.substr(peg$currPos, 8);
-        if (s1.toLowerCase() === peg$c17) {
-          peg$currPos += (8);
-        } else {
-          s1 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e29); }
-        }
-      }
     }
     if (s1 !== peg$FAILED) {
-      s2 = peg$currPos;
-      peg$silentFails++;
-      s3 = peg$currPos;
-      s4 = peg$parse_();
-      if (input.charCodeAt(peg$currPos) === 40) {
-        s5 = peg$c0;
-        peg$currPos++;
-      } else {
-        s5 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e0); }
-      }
-      if (s5 !== peg$FAILED) {
-        s4 = [s4, s5];
-        s3 = s4;
-      } else {
-        peg$currPos = s3;
-        s3 = peg$FAILED;
-      }
-      peg$silentFails--;
-      if (s3 !== peg$FAILED) {
-        peg$currPos = s2;
-        s2 = undefined;
+      s2 = input.substr(peg$currPos, 8);
+      if (s2.toLowerCase() === peg$c15) {
+        peg$currPos += (8);
       } else {
         s2 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e31); }
+      }
+      if (s2 === peg$FAILED) {
+        s2 = input.substr(peg$currPos, 10);
+        if (s2.toLowerCase() === peg$c16) {
+          peg$currPos += (10);
+        } else {
+          s2 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e32); }
+        }
+        if (s2 === peg$FAILED) {
+          s2 = input.substr(peg$currPos, 8);
+          if (s2.toLowerCase() === peg$c17) {
+            peg$currPos += (8);
+          } else {
+            s2 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e33); }
+          }
+        }
       }
       if (s2 !== peg$FAILED) {
-        peg$savedPos = s0;
-        s0 = peg$f17(s1);
+        s3 = peg$currPos;
+        peg$silentFails++;
+        s4 = peg$currPos;
+        s5 = peg$parse_();
+        if (input.charCodeAt(peg$currPos) === 40) {
+          s6 = peg$c0;
+          peg$currPos++;
+        } else {
+          s6 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e0); }
+        }
+        if (s6 !== peg$FAILED) {
+          s5 = [s5, s6];
+          s4 = s5;
+        } else {
+          peg$currPos = s4;
+          s4 = peg$FAILED;
+        }
+        peg$silentFails--;
+        if (s4 !== peg$FAILED) {
+          peg$currPos = s3;
+          s3 = undefined;
+        } else {
+          s3 = peg$FAILED;
+        }
+        if (s3 !== peg$FAILED) {
+          peg$savedPos = s0;
+          s0 = peg$f17(s2);
+        } else {
+          peg$currPos = s0;
+          s0 = peg$FAILED;
+        }
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -1523,80 +1644,101 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e26); }
+      if (peg$silentFails === 0) { peg$fail(peg$e29); }
     }
 
     return s0;
   }
 
   function peg$parsePartFunction() {
-    let s0, s1, s2, s3, s4, s5;
+    let s0, s1, s2, s3, s4, s5, s6;
 
     peg$silentFails++;
     s0 = peg$currPos;
-    s1 = input.substr(peg$currPos, 4);
-    if (s1.toLowerCase() === peg$c18) {
-      peg$currPos += (4);
+    s1 = peg$currPos;
+    peg$silentFails++;
+    s2 = input.charAt(peg$currPos);
+    if (peg$r9.test(s2)) {
+      peg$currPos++;
+    } else {
+      s2 = peg$FAILED;
+      if (peg$silentFails === 0) { peg$fail(peg$e35); }
+    }
+    peg$silentFails--;
+    if (s2 !== peg$FAILED) {
+      peg$currPos = s1;
+      s1 = undefined;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e31); }
     }
-    if (s1 === peg$FAILED) {
-      s1 = input.substr(peg$currPos, 5);
-      if (s1.toLowerCase() === peg$c19) {
-        peg$currPos += (5);
+    if (s1 !== peg$FAILED) {
+      s2 = input.substr(peg$currPos, 4);
+      if (s2.toLowerCase() === peg$c18) {
+        peg$currPos += (4);
       } else {
-        s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e32); }
+        s2 = peg$FAILED;
+        if (peg$silentFails === 0) { peg$fail(peg$e36); }
       }
-      if (s1 === peg$FAILED) {
-        s1 = input.substr(peg$currPos, 3);
-        if (s1.toLowerCase() === peg$c20) {
-          peg$currPos += (3);
+      if (s2 === peg$FAILED) {
+        s2 = input.substr(peg$currPos, 5);
+        if (s2.toLowerCase() === peg$c19) {
+          peg$currPos += (5);
         } else {
-          s1 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e33); }
+          s2 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e37); }
         }
-        if (s1 === peg$FAILED) {
-          s1 = input.substr(peg$currPos, 4);
-          if (s1.toLowerCase() === peg$c21) {
-            peg$currPos += (4);
+        if (s2 === peg$FAILED) {
+          s2 = input.substr(peg$currPos, 3);
+          if (s2.toLowerCase() === peg$c20) {
+            peg$currPos += (3);
           } else {
-            s1 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e34); }
+            s2 = peg$FAILED;
+            if (peg$silentFails === 0) { peg$fail(peg$e38); }
+          }
+          if (s2 === peg$FAILED) {
+            s2 = input.substr(peg$currPos, 4);
+            if (s2.toLowerCase() === peg$c21) {
+              peg$currPos += (4);
+            } else {
+              s2 = peg$FAILED;
+              if (peg$silentFails === 0) { peg$fail(peg$e39); }
+            }
           }
         }
       }
-    }
-    if (s1 !== peg$FAILED) {
-      s2 = peg$currPos;
-      peg$silentFails++;
-      s3 = peg$currPos;
-      s4 = peg$parse_();
-      if (input.charCodeAt(peg$currPos) === 40) {
-        s5 = peg$c0;
-        peg$currPos++;
-      } else {
-        s5 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e0); }
-      }
-      if (s5 !== peg$FAILED) {
-        s4 = [s4, s5];
-        s3 = s4;
-      } else {
-        peg$currPos = s3;
-        s3 = peg$FAILED;
-      }
-      peg$silentFails--;
-      if (s3 !== peg$FAILED) {
-        peg$currPos = s2;
-        s2 = undefined;
-      } else {
-        s2 = peg$FAILED;
-      }
       if (s2 !== peg$FAILED) {
-        peg$savedPos = s0;
-        s0 = peg$f18(s1);
+        s3 = peg$currPos;
+        peg$silentFails++;
+        s4 = peg$currPos;
+        s5 = peg$parse_();
+        if (input.charCodeAt(peg$currPos) === 40) {
+          s6 = peg$c0;
+          peg$currPos++;
+        } else {
+          s6 = peg$FAILED;
+          if (peg$silentFails === 0) { peg$fail(peg$e0); }
+        }
+        if (s6 !== peg$FAILED) {
+          s5 = [s5, s6];
+          s4 = s5;
+        } else {
+          peg$currPos = s4;
+          s4 = peg$FAILED;
+        }
+        peg$silentFails--;
+        if (s4 !== peg$FAILED) {
+          peg$currPos = s3;
+          s3 = undefined;
+        } else {
+          s3 = peg$FAILED;
+        }
+        if (s3 !== peg$FAILED) {
+          peg$savedPos = s0;
+          s0 = peg$f18(s2);
+        } else {
+          peg$currPos = s0;
+          s0 = peg$FAILED;
+        }
       } else {
         peg$currPos = s0;
         s0 = peg$FAILED;
@@ -1608,7 +1750,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e30); }
+      if (peg$silentFails === 0) { peg$fail(peg$e34); }
     }
 
     return s0;
@@ -1626,7 +1768,7 @@ function peg$parse(input, options) {
         peg$currPos++;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e36); }
+        if (peg$silentFails === 0) { peg$fail(peg$e41); }
       }
       if (s1 === peg$FAILED) {
         s1 = null;
@@ -1661,7 +1803,7 @@ function peg$parse(input, options) {
           peg$currPos++;
         } else {
           s1 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e36); }
+          if (peg$silentFails === 0) { peg$fail(peg$e41); }
         }
         if (s1 === peg$FAILED) {
           s1 = null;
@@ -1682,7 +1824,7 @@ function peg$parse(input, options) {
             peg$currPos++;
           } else {
             s3 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e37); }
+            if (peg$silentFails === 0) { peg$fail(peg$e42); }
           }
           if (s3 !== peg$FAILED) {
             s4 = [];
@@ -1723,7 +1865,7 @@ function peg$parse(input, options) {
             peg$currPos += (4);
           } else {
             s1 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e38); }
+            if (peg$silentFails === 0) { peg$fail(peg$e43); }
           }
           if (s1 !== peg$FAILED) {
             s2 = peg$parseEnd();
@@ -1745,7 +1887,7 @@ function peg$parse(input, options) {
               peg$currPos += (4);
             } else {
               s1 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e39); }
+              if (peg$silentFails === 0) { peg$fail(peg$e44); }
             }
             if (s1 === peg$FAILED) {
               s1 = input.substr(peg$currPos, 5);
@@ -1753,7 +1895,7 @@ function peg$parse(input, options) {
                 peg$currPos += (5);
               } else {
                 s1 = peg$FAILED;
-                if (peg$silentFails === 0) { peg$fail(peg$e40); }
+                if (peg$silentFails === 0) { peg$fail(peg$e45); }
               }
             }
             if (s1 !== peg$FAILED) {
@@ -1794,7 +1936,7 @@ function peg$parse(input, options) {
                   peg$currPos++;
                 } else {
                   s2 = peg$FAILED;
-                  if (peg$silentFails === 0) { peg$fail(peg$e36); }
+                  if (peg$silentFails === 0) { peg$fail(peg$e41); }
                 }
                 if (s2 !== peg$FAILED) {
                   s3 = peg$currPos;
@@ -1820,7 +1962,7 @@ function peg$parse(input, options) {
                       peg$currPos++;
                     } else {
                       s4 = peg$FAILED;
-                      if (peg$silentFails === 0) { peg$fail(peg$e36); }
+                      if (peg$silentFails === 0) { peg$fail(peg$e41); }
                     }
                     if (s4 !== peg$FAILED) {
                       s5 = peg$currPos;
@@ -1846,7 +1988,7 @@ function peg$parse(input, options) {
                           peg$currPos++;
                         } else {
                           s6 = peg$FAILED;
-                          if (peg$silentFails === 0) { peg$fail(peg$e36); }
+                          if (peg$silentFails === 0) { peg$fail(peg$e41); }
                         }
                         if (s6 !== peg$FAILED) {
                           s7 = peg$currPos;
@@ -1872,7 +2014,7 @@ function peg$parse(input, options) {
                               peg$currPos++;
                             } else {
                               s8 = peg$FAILED;
-                              if (peg$silentFails === 0) { peg$fail(peg$e36); }
+                              if (peg$silentFails === 0) { peg$fail(peg$e41); }
                             }
                             if (s8 !== peg$FAILED) {
                               s9 = peg$currPos;
@@ -1994,7 +2136,7 @@ function peg$parse(input, options) {
                         peg$currPos++;
                       } else {
                         s2 = peg$FAILED;
-                        if (peg$silentFails === 0) { peg$fail(peg$e41); }
+                        if (peg$silentFails === 0) { peg$fail(peg$e46); }
                       }
                       if (s2 !== peg$FAILED) {
                         s3 = peg$currPos;
@@ -2021,7 +2163,7 @@ function peg$parse(input, options) {
                             peg$currPos++;
                           } else {
                             s5 = peg$FAILED;
-                            if (peg$silentFails === 0) { peg$fail(peg$e41); }
+                            if (peg$silentFails === 0) { peg$fail(peg$e46); }
                           }
                           if (s5 !== peg$FAILED) {
                             s6 = peg$currPos;
@@ -2048,7 +2190,7 @@ function peg$parse(input, options) {
                                 peg$currPos++;
                               } else {
                                 s8 = peg$FAILED;
-                                if (peg$silentFails === 0) { peg$fail(peg$e37); }
+                                if (peg$silentFails === 0) { peg$fail(peg$e42); }
                               }
                               if (s8 !== peg$FAILED) {
                                 s9 = peg$currPos;
@@ -2122,7 +2264,7 @@ function peg$parse(input, options) {
                         peg$currPos++;
                       } else {
                         s1 = peg$FAILED;
-                        if (peg$silentFails === 0) { peg$fail(peg$e36); }
+                        if (peg$silentFails === 0) { peg$fail(peg$e41); }
                       }
                       if (s1 === peg$FAILED) {
                         s1 = null;
@@ -2144,7 +2286,7 @@ function peg$parse(input, options) {
                           peg$currPos++;
                         } else {
                           s4 = peg$FAILED;
-                          if (peg$silentFails === 0) { peg$fail(peg$e37); }
+                          if (peg$silentFails === 0) { peg$fail(peg$e42); }
                         }
                         if (s4 !== peg$FAILED) {
                           s5 = [];
@@ -2176,15 +2318,15 @@ function peg$parse(input, options) {
                           peg$currPos++;
                         } else {
                           s4 = peg$FAILED;
-                          if (peg$silentFails === 0) { peg$fail(peg$e42); }
+                          if (peg$silentFails === 0) { peg$fail(peg$e47); }
                         }
                         if (s4 !== peg$FAILED) {
                           s5 = input.charAt(peg$currPos);
-                          if (peg$r5.test(s5)) {
+                          if (peg$r10.test(s5)) {
                             peg$currPos++;
                           } else {
                             s5 = peg$FAILED;
-                            if (peg$silentFails === 0) { peg$fail(peg$e43); }
+                            if (peg$silentFails === 0) { peg$fail(peg$e48); }
                           }
                           if (s5 === peg$FAILED) {
                             s5 = null;
@@ -2232,7 +2374,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e35); }
+      if (peg$silentFails === 0) { peg$fail(peg$e40); }
     }
 
     return s0;
@@ -2244,11 +2386,11 @@ function peg$parse(input, options) {
     s0 = peg$currPos;
     peg$silentFails++;
     s1 = peg$getUnicode();
-    if (peg$r6.test(s1)) {
+    if (peg$r11.test(s1)) {
       peg$currPos += s1.length;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e44); }
+      if (peg$silentFails === 0) { peg$fail(peg$e49); }
     }
     peg$silentFails--;
     if (s1 === peg$FAILED) {
@@ -2271,7 +2413,7 @@ function peg$parse(input, options) {
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e46); }
+      if (peg$silentFails === 0) { peg$fail(peg$e51); }
     }
     if (s1 !== peg$FAILED) {
       s2 = [];
@@ -2281,7 +2423,7 @@ function peg$parse(input, options) {
         peg$currPos += 2;
       } else {
         s4 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e47); }
+        if (peg$silentFails === 0) { peg$fail(peg$e52); }
       }
       if (s4 !== peg$FAILED) {
         peg$savedPos = s3;
@@ -2290,11 +2432,11 @@ function peg$parse(input, options) {
       s3 = s4;
       if (s3 === peg$FAILED) {
         s3 = input.charAt(peg$currPos);
-        if (peg$r7.test(s3)) {
+        if (peg$r12.test(s3)) {
           peg$currPos++;
         } else {
           s3 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e48); }
+          if (peg$silentFails === 0) { peg$fail(peg$e53); }
         }
       }
       while (s3 !== peg$FAILED) {
@@ -2305,7 +2447,7 @@ function peg$parse(input, options) {
           peg$currPos += 2;
         } else {
           s4 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e47); }
+          if (peg$silentFails === 0) { peg$fail(peg$e52); }
         }
         if (s4 !== peg$FAILED) {
           peg$savedPos = s3;
@@ -2314,11 +2456,11 @@ function peg$parse(input, options) {
         s3 = s4;
         if (s3 === peg$FAILED) {
           s3 = input.charAt(peg$currPos);
-          if (peg$r7.test(s3)) {
+          if (peg$r12.test(s3)) {
             peg$currPos++;
           } else {
             s3 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e48); }
+            if (peg$silentFails === 0) { peg$fail(peg$e53); }
           }
         }
       }
@@ -2327,7 +2469,7 @@ function peg$parse(input, options) {
         peg$currPos++;
       } else {
         s3 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e46); }
+        if (peg$silentFails === 0) { peg$fail(peg$e51); }
       }
       if (s3 === peg$FAILED) {
         peg$savedPos = peg$currPos;
@@ -2352,7 +2494,7 @@ function peg$parse(input, options) {
     peg$silentFails--;
     if (s0 === peg$FAILED) {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e45); }
+      if (peg$silentFails === 0) { peg$fail(peg$e50); }
     }
 
     return s0;
@@ -2371,7 +2513,7 @@ function peg$parse(input, options) {
         peg$currPos++;
       } else {
         s4 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e49); }
+        if (peg$silentFails === 0) { peg$fail(peg$e54); }
       }
       if (s4 !== peg$FAILED) {
         s5 = peg$currPos;
@@ -2397,7 +2539,7 @@ function peg$parse(input, options) {
             peg$currPos++;
           } else {
             s6 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e41); }
+            if (peg$silentFails === 0) { peg$fail(peg$e46); }
           }
           if (s6 !== peg$FAILED) {
             s7 = peg$currPos;
@@ -2453,7 +2595,7 @@ function peg$parse(input, options) {
         peg$currPos++;
       } else {
         s4 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e41); }
+        if (peg$silentFails === 0) { peg$fail(peg$e46); }
       }
       if (s4 !== peg$FAILED) {
         s5 = peg$currPos;
@@ -2480,7 +2622,7 @@ function peg$parse(input, options) {
             peg$currPos++;
           } else {
             s7 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e37); }
+            if (peg$silentFails === 0) { peg$fail(peg$e42); }
           }
           if (s7 !== peg$FAILED) {
             s8 = peg$currPos;
@@ -2534,16 +2676,16 @@ function peg$parse(input, options) {
         peg$currPos++;
       } else {
         s4 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e50); }
+        if (peg$silentFails === 0) { peg$fail(peg$e55); }
       }
       if (s4 === peg$FAILED) {
         s4 = peg$currPos;
         s5 = input.charAt(peg$currPos);
-        if (peg$r5.test(s5)) {
+        if (peg$r10.test(s5)) {
           peg$currPos++;
         } else {
           s5 = peg$FAILED;
-          if (peg$silentFails === 0) { peg$fail(peg$e43); }
+          if (peg$silentFails === 0) { peg$fail(peg$e48); }
         }
         if (s5 !== peg$FAILED) {
           s6 = peg$currPos;
@@ -2569,7 +2711,7 @@ function peg$parse(input, options) {
               peg$currPos++;
             } else {
               s7 = peg$FAILED;
-              if (peg$silentFails === 0) { peg$fail(peg$e41); }
+              if (peg$silentFails === 0) { peg$fail(peg$e46); }
             }
             if (s7 !== peg$FAILED) {
               s8 = peg$currPos;
@@ -2639,7 +2781,7 @@ function peg$parse(input, options) {
       peg$currPos++;
     } else {
       s2 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e36); }
+      if (peg$silentFails === 0) { peg$fail(peg$e41); }
     }
     if (s2 !== peg$FAILED) {
       s3 = peg$currPos;
@@ -2696,7 +2838,7 @@ function peg$parse(input, options) {
         peg$currPos++;
       } else {
         s3 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e36); }
+        if (peg$silentFails === 0) { peg$fail(peg$e41); }
       }
       if (s3 !== peg$FAILED) {
         s4 = peg$currPos;
@@ -2722,7 +2864,7 @@ function peg$parse(input, options) {
             peg$currPos++;
           } else {
             s5 = peg$FAILED;
-            if (peg$silentFails === 0) { peg$fail(peg$e36); }
+            if (peg$silentFails === 0) { peg$fail(peg$e41); }
           }
           if (s5 !== peg$FAILED) {
             s6 = peg$currPos;
@@ -2773,11 +2915,11 @@ function peg$parse(input, options) {
     let s0;
 
     s0 = input.charAt(peg$currPos);
-    if (peg$r8.test(s0)) {
+    if (peg$r13.test(s0)) {
       peg$currPos++;
     } else {
       s0 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e51); }
+      if (peg$silentFails === 0) { peg$fail(peg$e56); }
     }
 
     return s0;
@@ -2787,11 +2929,11 @@ function peg$parse(input, options) {
     let s0;
 
     s0 = input.charAt(peg$currPos);
-    if (peg$r9.test(s0)) {
+    if (peg$r14.test(s0)) {
       peg$currPos++;
     } else {
       s0 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e52); }
+      if (peg$silentFails === 0) { peg$fail(peg$e57); }
     }
 
     return s0;
@@ -2803,20 +2945,20 @@ function peg$parse(input, options) {
     peg$silentFails++;
     s0 = [];
     s1 = input.charAt(peg$currPos);
-    if (peg$r10.test(s1)) {
+    if (peg$r15.test(s1)) {
       peg$currPos++;
     } else {
       s1 = peg$FAILED;
-      if (peg$silentFails === 0) { peg$fail(peg$e53); }
+      if (peg$silentFails === 0) { peg$fail(peg$e58); }
     }
     while (s1 !== peg$FAILED) {
       s0.push(s1);
       s1 = input.charAt(peg$currPos);
-      if (peg$r10.test(s1)) {
+      if (peg$r15.test(s1)) {
         peg$currPos++;
       } else {
         s1 = peg$FAILED;
-        if (peg$silentFails === 0) { peg$fail(peg$e53); }
+        if (peg$silentFails === 0) { peg$fail(peg$e58); }
       }
     }
     peg$silentFails--;
@@ -2832,6 +2974,16 @@ function peg$parse(input, options) {
   const at = () => offset() + 1;
 
   const listOf = (kind, first, others) => (others.length === 0 ? first : { kind, of: [first, ...others] });
+
+  // Each property by its name: the first texts of a process took a fifth of their time to spread objects.
+  const subjectOf = (part, { column, at }) => ({ part, column, at });
+
+  function compared(test, subject) {
+    if (test === null) return { kind: "flag", subject };
+    const { kind } = test;
+    if (kind === "in") return { kind, values: test.values, subject };
+    return { kind, operator: test.operator, value: test.value, subject };
+  }
 
   function enter() {
     if (++depth > maxDepth) error("complex");
