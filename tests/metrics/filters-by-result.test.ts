@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { catalogueOf } from "../../generator/catalogue/build.js";
+import { catalogueText, readCatalogue } from "../../generator/catalogue/catalogue-file.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
 import { serveManifest } from "../support/service.js";
 import { questionManifest, questionMetric, questionTables } from "./question-tables.js";
@@ -113,6 +114,15 @@ it("what a request asks does not change it: dates, groups, conditions, the first
 it("of a saved query it holds for all of its metrics", async () => {
   expect(await ask("visitors")).toEqual([{ customer: 10, amount: 12, visits: 3 }]);
   expect(await ask("visitors", "acme")).toEqual([{ customer: 10, amount: 12, visits: 2 }]);
+});
+
+it("catalogue.json keeps it", () => {
+  const reading = parseManifest(JSON.stringify(manifest()), "manifest.json");
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  const catalogue = catalogueOf(reading.value, {});
+  const read = readCatalogue(catalogueText(catalogue));
+  expect(read).toMatchObject({ ok: true });
+  expect(read.ok && read.value.entries).toEqual(catalogue.entries);
 });
 
 describe("a metric is not served", () => {

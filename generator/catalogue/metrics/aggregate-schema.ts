@@ -12,11 +12,13 @@ const texts = listOf(text);
 const grain = oneOf(GRAINS);
 const pair: Schema = { type: "array", items: text, minItems: 2, maxItems: 2 };
 const period = openRecord({ count: number, grain });
+const metric: Schema = { $ref: "metric" };
 const filters = listOf(
-  listOf({ anyOf: [text, openRecord({ dimension: text }, { grain })] } satisfies Schema),
+  listOf({
+    anyOf: [text, openRecord({ dimension: text }, { grain }), openRecord({ metric, by: text, on: text })],
+  } satisfies Schema),
 );
 const ownRows = openRecord({ column: text, equals: oneOf(["org"]) });
-const metric: Schema = { $ref: "metric" };
 
 const leaf = openRecord(
   { kind: { const: "leaf" }, fact: text, aggregation: oneOf(AGGREGATIONS), filters },
@@ -61,7 +63,7 @@ const measure = openRecord(
 
 const join = openRecord(
   { to: text, on: listOf(pair) },
-  { from: number, valid: openRecord({ from: text, until: text }), grain },
+  { from: number, onFact: listOf(pair), valid: openRecord({ from: text, until: text }), grain },
 );
 
 /** The aggregate of an endpoint in `catalogue.json`. */
