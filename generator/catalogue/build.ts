@@ -11,6 +11,7 @@ import { isWritten, refusedModels, withoutNamedPrivacy } from "./named-models.js
 import { lineageOf, withInheritedPrivacy } from "./lineage.js";
 import { marksIn } from "./private-marks.js";
 import { metricEndpoints } from "./metrics/metric-endpoints.js";
+import { declaredRollUps } from "./metrics/roll-ups.js";
 import { privateMeasures } from "./metrics/private-measures.js";
 import { SemanticIndex } from "./metrics/semantic-index.js";
 import { inDocumentedOrder } from "./path.js";
@@ -47,6 +48,9 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
   const { rules } = manifest.publishing;
   const [named, others] = partition(manifest.models, ({ uniqueId }) => rules.has(uniqueId));
   const tagged = others.filter(({ tags }) => isPublished(tags));
+  const index = new SemanticIndex(manifest);
+  const { rollUps, warnings: ofRollUps } = declaredRollUps(index);
+  warnings.push(...ofRollUps);
   const context: Context = {
     defaultTier: options.defaultTier ?? "tier0",
     // Elsewhere columns are nullable unless declared otherwise.
@@ -55,6 +59,7 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     graph: manifest.graph,
     owners: new Map(),
     versions: versionsOfPaths(tagged),
+    rollUps,
   };
   const add = (model: Model): void => {
     const reading = readModel(model, context);
@@ -70,7 +75,6 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     else skipped.push({ model: model.uniqueId, file: model.file, reason: "invalid", problems });
   };
   for (const model of tagged) add(model);
-  const index = new SemanticIndex(manifest);
   const ofMetrics = metricEndpoints(index, context);
   valid.push(...ofMetrics.entries);
   skipped.push(...ofMetrics.skipped);

@@ -84,6 +84,8 @@ export interface Warning extends Problem {
   readonly isUnknownKey?: true;
   /** A filter that is not offered, since it would tell what is private. */
   readonly isWithheldFilter?: true;
+  /** A roll-up that is not used. */
+  readonly isUnusedRollUp?: true;
 }
 
 /** A problem on one line: where it is, what is wrong, how to fix it. */
@@ -113,6 +115,8 @@ export interface Lineage {
   readonly rowNodes?: ReadonlyMap<string, readonly string[]>;
   /** By the same paths: the nodes above whose freshness dbt checks. */
   readonly checkedNodes?: ReadonlyMap<string, readonly string[]>;
+  /** By node of a roll-up: the nodes whose builds change the rows that it is made from. */
+  readonly rollUpNodes?: ReadonlyMap<string, readonly string[]>;
   /** By path of the endpoint: the tests of its model (`unique_id`, sorted), each with its column, or null. */
   readonly tests?: ReadonlyMap<string, Readonly<Record<string, string | null>>>;
 }

@@ -26,6 +26,7 @@ import { dataTypeOf } from "./types/read-type.js";
 import { canBeNaN } from "./types/type-facts.js";
 import { enforcedOf } from "./enforced.js";
 import { modelAggregate } from "./metrics/model-aggregate.js";
+import type { DeclaredRollUp } from "./metrics/roll-ups.js";
 import { nearKeysOf } from "./near-keys.js";
 import { type ModelTags, resourceOf, type VersionOfPath } from "./path.js";
 import { freshnessOf } from "./settings/freshness.js";
@@ -45,6 +46,7 @@ export interface Context {
   readonly owners: Map<string, string>;
   /** By `unique_id`. */
   readonly versions: ReadonlyMap<string, VersionOfPath>;
+  readonly rollUps: readonly DeclaredRollUp[];
 }
 
 type ModelReading = { readonly warnings: readonly Warning[] } & (

@@ -27,6 +27,7 @@ export function lineageOf(entries: readonly CatalogueEntry[], manifest: Manifest
     upstreamNodes,
     rowNodes: rowNodesByPath(entries, manifest),
     checkedNodes: checkedNodesByPath(entries, manifest),
+    rollUpNodes: rollUpNodes(entries, manifest),
     tests: testsByPath(entries, manifest),
   };
 }
@@ -37,16 +38,25 @@ const MARKER = "Routewright. Do not edit: change the dbt project, run `routewrig
  * `lineage.json`, one line per node. A separate file: refactoring an upstream model changes this file only, not
  * `catalogue.json` or a module.
  */
-export function lineageText({ nodes, upstreamNodes, rowNodes, checkedNodes, tests }: Lineage): string {
+export function lineageText({
+  nodes,
+  upstreamNodes,
+  rowNodes,
+  checkedNodes,
+  rollUpNodes,
+  tests,
+}: Lineage): string {
   const part = (name: string, members: ReadonlyMap<string, unknown> = new Map()): string =>
     members.size === 0 ? "" : `  "${name}": ${linesOf(members)},\n`;
-  return `{\n  "x-generated-by": ${JSON.stringify(MARKER)},\n  "schemaVersion": 1,\n  "upstreamNodes": ${linesOf(upstreamNodes)},\n${part("rowNodes", rowNodes)}${part("checkedNodes", checkedNodes)}${part("tests", tests)}  "nodes": ${linesOf(nodes)}\n}\n`;
+  return `{\n  "x-generated-by": ${JSON.stringify(MARKER)},\n  "schemaVersion": 1,\n  "upstreamNodes": ${linesOf(upstreamNodes)},\n${part("rowNodes", rowNodes)}${part("checkedNodes", checkedNodes)}${part("rollUpNodes", rollUpNodes)}${part("tests", tests)}  "nodes": ${linesOf(nodes)}\n}\n`;
 }
 
 /** Reads a `lineage.json`. A damaged file counts as empty. */
 export function readLineage(text: string): Lineage {
   const json = parseJson(text, "lineage.json");
-  const { nodes, upstreamNodes, rowNodes, checkedNodes, tests } = objectOr(json.ok ? json.value : null);
+  const { nodes, upstreamNodes, rowNodes, checkedNodes, rollUpNodes, tests } = objectOr(
+    json.ok ? json.value : null,
+  );
   const idsByPath = (value: unknown): ReadonlyMap<string, readonly string[]> =>
     new Map(Object.entries(objectOr(value)).map(([path, ids]) => [path, textsOf(ids)]));
   return {
@@ -54,6 +64,7 @@ export function readLineage(text: string): Lineage {
     upstreamNodes: idsByPath(upstreamNodes),
     rowNodes: idsByPath(rowNodes),
     checkedNodes: idsByPath(checkedNodes),
+    rollUpNodes: idsByPath(rollUpNodes),
     tests: new Map(
       Object.entries(objectOr(tests)).map(([path, own]) => [
         path,
@@ -192,6 +203,39 @@ function upstreamNodesByPath(
       return changes === undefined && built.length < nodes.length ? [] : [[path, built] as const];
     }),
   );
+}
+
+/** By node of each roll-up: the nodes whose builds change the rows of its semantic model, where dbt builds them all, or its team promises so. */
+function rollUpNodes(
+  entries: readonly CatalogueEntry[],
+  { graph, semantics, models }: Manifest,
+): NonNullable<Lineage["rollUpNodes"]> {
+  const found = entries.flatMap(({ aggregate }) => aggregate?.rollUps ?? []);
+  const nodes = new Map(
+    found.map(({ node, of }) => [node, semantics.models.find(({ name }) => name === of)]),
+  );
+  return new Map(
+    [...nodes]
+      .sort(([a], [b]) => byText(a, b))
+      .flatMap(([node, { model = "" } = { model: "" }]) => {
+        const upstream = upstreamNodesOf([model], graph);
+        const built = upstream.filter((id) => (graph.get(id)?.kind ?? "source") !== "source");
+        const promise = models.find(({ uniqueId }) => uniqueId === model)?.routewright["changes"];
+        const isKnown = built.length === upstream.length || promise === "on_build";
+        return isKnown && built.length > 0 ? [[node, built] as const] : [];
+      }),
+  );
+}
+
+/** Whether a node selects from another one, or from views over it. */
+export function isReadBy(read: string, by: string, graph: Graph): boolean {
+  const parents = graph.get(by)?.parents ?? [];
+  const reached = new Set(parents);
+  for (const id of reached) {
+    const node = graph.get(id);
+    if (node !== undefined && !node.isBuilt) for (const parent of node.parents) reached.add(parent);
+  }
+  return reached.has(read);
 }
 
 /** Of views the tables and sources behind them hold the rows. */

@@ -102,6 +102,8 @@ const INTERNAL: ReadonlySet<ChangeKind> = new Set<ChangeKind>([
   "private-endpoint-added",
   "own-rows-changed",
   "private-mark-removed",
+  "roll-up-added",
+  "roll-up-removed",
 ]);
 
 /** Kinds whose values name a model, a column or SQL that no document names. */

@@ -188,6 +188,6 @@ function hasFindings({ check, strict }: GenerateOptions, { catalogue, drift }: G
   const { skipped, warnings } = catalogue;
   const isAsMeant =
     skipped.every(({ reason }) => reason === "excluded") &&
-    !warnings.some(({ isUnknownKey }) => isUnknownKey);
+    !warnings.some(({ isUnknownKey, isUnusedRollUp }) => isUnknownKey ?? isUnusedRollUp);
   return (check && drift.length > 0) || (strict && !isAsMeant);
 }

@@ -258,6 +258,11 @@ export const KINDS = {
     "Clients can meet rows that dbt or the database refused before.",
   ),
   "constraint-added": compatible("Constraint enforced", "Every row that clients meet keeps to it."),
+  "roll-up-added": compatible(
+    "Roll-up added",
+    "Answers are the same: it is read where it has all that is asked.",
+  ),
+  "roll-up-removed": compatible("Roll-up removed", "Answers are the same, from the rows themselves."),
   "stability-lowered": breaking(
     "Endpoint is a preview now",
     "Consumers were promised more: from now on it may change without notice.",

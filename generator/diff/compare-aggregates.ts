@@ -30,6 +30,28 @@ export function compareAggregates(base: CatalogueEntry, head: CatalogueEntry): r
   ];
 }
 
+/** Consumers are not told: answers are the same. One that has changed is another. */
+export function compareRollUps(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
+  const [before, after] = [base, head].map(({ aggregate }) => aggregate?.rollUps ?? []) as [Rolled, Rolled];
+  return [
+    ...rollUpsOnlyIn("roll-up-removed", before, after),
+    ...rollUpsOnlyIn("roll-up-added", after, before),
+  ];
+}
+
+type Rolled = NonNullable<Aggregate["rollUps"]>;
+
+function rollUpsOnlyIn(
+  kind: "roll-up-added" | "roll-up-removed",
+  rollUps: Rolled,
+  others: Rolled,
+): readonly Difference[] {
+  const known = new Set(others.map((each) => JSON.stringify(each)));
+  return rollUps
+    .filter((each) => !known.has(JSON.stringify(each)))
+    .map(({ node, of }) => ({ kind, subject: node, details: [`Of the semantic model ${of}.`] }));
+}
+
 /** Of an endpoint without an aggregate. */
 const NONE: Aggregate = {
   of: "measures",

@@ -8,7 +8,7 @@ import {
 import type { CatalogueEntry, DescribedColumn, DescribedParameter } from "../catalogue/catalogue.js";
 import type { DescribedMeasure } from "../catalogue/metrics/metric-columns.js";
 import type { Difference } from "./change.js";
-import { compareAggregates, servesRows } from "./compare-aggregates.js";
+import { compareAggregates, compareRollUps, servesRows } from "./compare-aggregates.js";
 import { compareColumns } from "./compare-columns.js";
 import { compareOwnRows } from "./compare-meanings.js";
 import { compareMaximum, compareParameters } from "./compare-parameters.js";
@@ -42,6 +42,7 @@ export function compareEndpoints(
     ...compareRequireFresh(base, head),
     ...compareFailedTests(base, head),
     ...compareEnforced(base, head),
+    ...compareRollUps(base, head),
     ...compareDocumentation(base, head),
   ];
 }

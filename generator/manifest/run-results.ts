@@ -36,7 +36,7 @@ export function parseRunResults(text: string, location: string): Outcome<Invocat
   const command = textOr(objectOr(args)["which"], "") || null;
   const tests = results.flatMap((result) => testOf(objectOr(result), generatedAt));
   if (BUILDS_NOTHING.has(command)) return succeeded({ builds: [], tests, command });
-  const builds = results.filter(isObject).flatMap((result) => buildOf(result, generatedAt));
+  const builds = results.filter(isObject).flatMap((result) => buildOf(result, generatedAt, command));
   return succeeded({ builds, tests, command });
 }
 
@@ -92,7 +92,7 @@ const UNCHANGED: ReadonlySet<unknown> = new Set(["skipped", "no-op", "noop"]);
 /** Statuses of a failed node. Without an `execute` phase dbt did not run its SQL, so the relation is unchanged. */
 const FAILED: ReadonlySet<unknown> = new Set(["error", "runtime error", "canceled", "cancelled"]);
 
-function buildOf(result: JsonObject, generatedAt: number): readonly NodeBuild[] {
+function buildOf(result: JsonObject, generatedAt: number, command: string | null): readonly NodeBuild[] {
   const { unique_id, status, adapter_response } = result;
   const node = textOr(unique_id, "");
   const failed = FAILED.has(status);
@@ -103,6 +103,7 @@ function buildOf(result: JsonObject, generatedAt: number): readonly NodeBuild[] 
     {
       node,
       completedAt: completedAt(result, generatedAt),
+      ...(status === "success" && command !== "clone" && startedAt(result)),
       rows: isCount(rows) ? rows : null,
       ...(failed && { failed }),
       ...(isUntouched(result) && { reused: true }),
@@ -142,6 +143,12 @@ function executionOf(result: JsonObject): JsonObject | undefined {
 function completedAt(result: JsonObject, generatedAt: number): number {
   const phase = executionOf(result) ?? phasesOf(result).at(-1);
   return timestampOf(phase?.["completed_at"]) ?? generatedAt;
+}
+
+/** When the SQL began that made all rows; a clone has those of a build elsewhere. */
+function startedAt(result: JsonObject): Pick<NodeBuild, "startedAt"> {
+  const started = timestampOf(executionOf(result)?.["started_at"]);
+  return started === null ? {} : { startedAt: started };
 }
 
 /** dbt writes times in UTC, with microseconds; older versions with a space, or without the `Z`. */

@@ -1,4 +1,5 @@
 import { type Edit, type Raw, row, type Row } from "./feature-model.js";
+import { ROLL_UP_CHANGE } from "./roll-up-change.js";
 
 const tags = (resource: string): readonly string[] => ["production", "shop", `api:${resource}`, "tier1"];
 
@@ -129,6 +130,7 @@ const extracts = (time: string): readonly string[] => [
 
 /** Changes of dbt metrics and saved queries. */
 export const METRIC_CHANGES: readonly Row[] = [
+  metrics(...ROLL_UP_CHANGE),
   metrics(
     "a metric goes",
     ({ metrics }) => delete metrics["metric.shop.running"],

@@ -58,6 +58,8 @@ const built = (more: object): readonly unknown[] => {
   return reading.ok ? reading.value.builds : [reading.problems.join(" ")];
 };
 const DONE = { node: "model.shop.a", completedAt: Date.parse("2026-05-21T03:00:02.345Z"), rows: 5 };
+/** Only of a success it is known when its SQL began to make all rows. */
+const SUCCEEDED = { ...DONE, startedAt: Date.parse("2026-05-21T03:00:01.200Z") };
 
 describe("dbt's run_results.json", () => {
   it.each([
@@ -69,7 +71,7 @@ describe("dbt's run_results.json", () => {
     const text = runResults([result("model.shop.a", more), result("seed.shop.b", more)], { version });
     expect(read(text)).toEqual({
       ok: true,
-      value: { builds: [DONE, { ...DONE, node: "seed.shop.b" }], tests: [], command: "build" },
+      value: { builds: [SUCCEEDED, { ...SUCCEEDED, node: "seed.shop.b" }], tests: [], command: "build" },
     });
   });
 
@@ -107,13 +109,13 @@ describe("dbt's run_results.json", () => {
   });
 
   it.each([[-1], ["5"], [1.5], [undefined]])("takes rows_affected %j for not known", (rows_affected) => {
-    expect(built({ adapter_response: { rows_affected } })).toEqual([{ ...DONE, rows: null }]);
+    expect(built({ adapter_response: { rows_affected } })).toEqual([{ ...SUCCEEDED, rows: null }]);
   });
 
   it.each(["success", "partial success", "warn", "pass", "unheard-of", 1, null])(
     "counts a node whose status is %j: it is not known to leave the relation as it was",
     (status) => {
-      expect(built({ status })).toEqual([DONE]);
+      expect(built({ status })).toEqual([status === "success" ? SUCCEEDED : DONE]);
     },
   );
 
@@ -147,6 +149,15 @@ describe("dbt's run_results.json", () => {
       });
     },
   );
+
+  it("does not say when the rows of a clone were made", () => {
+    expect(read(runResults([result("model.shop.a")], { which: "clone" }))).toMatchObject({
+      value: { builds: [DONE] },
+    });
+    expect(built({ message: "success" })).toEqual([SUCCEEDED]);
+    const cloned = read(runResults([result("model.shop.a")], { which: "clone" }));
+    expect(JSON.stringify(cloned)).not.toContain("startedAt");
+  });
 
   it.each(["compile", "generate", "show", "test", "run-operation"])(
     "does not take for built what `dbt %s` calls a success",

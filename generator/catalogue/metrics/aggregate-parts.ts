@@ -59,6 +59,11 @@ export class AggregateParts {
     return made.name;
   }
 
+  /** The name of a value that is collected already. */
+  knownValue(model: SemanticModel, expr: string): string | undefined {
+    return this.#relations.get(model.name)?.byExpr.get(expr)?.name;
+  }
+
   #made(model: SemanticModel, expr: string, free: (name: string) => string): AggregateValue {
     const columns = this.#index.columns(model);
     const isName = /^[A-Za-z_]\w*$/.test(expr) && !WORDS_OF_SQL.has(expr.toLowerCase());

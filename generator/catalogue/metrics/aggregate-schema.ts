@@ -101,5 +101,14 @@ export const AGGREGATE_SCHEMA = openRecord(
       },
       { limit: number },
     ),
+    rollUps: listOf(
+      openRecord({
+        of: text,
+        node: text,
+        relation: pair,
+        groups: listOf(openRecord({ value: text, column: text }, { grain })),
+        totals: listOf(openRecord({ aggregation: oneOf(AGGREGATIONS), value: text, column: text })),
+      }),
+    ),
   },
 ) as Schema as Schema<Aggregate>;

@@ -21,6 +21,7 @@ import type { Context } from "../endpoint.js";
 import { type ModelTags, pathOf } from "../path.js";
 import { type AggregateParts, isSpine, type NotCompiled } from "./aggregate-parts.js";
 import { type DeclaredTypes, type DescribedMeasure, groupedColumns, groupFilters } from "./metric-columns.js";
+import { rollUpsOf } from "./roll-ups.js";
 import type { ReachableDimension, SemanticIndex } from "./semantic-index.js";
 
 /** Endpoints, and what is skipped. */
@@ -110,6 +111,11 @@ export function entryOf(
   const types = declaredTypes(index, measures, index.manifest.adapter === "clickhouse");
   const all = uniqueGroups(measures);
   const groups = saved === undefined ? all : savedGroups(saved);
+  const rollUps = rollUpsOf(
+    context.rollUps,
+    parts,
+    measures.map(({ metric }) => metric),
+  );
   const aggregate: Aggregate = {
     of: "metrics",
     ...made,
@@ -118,6 +124,7 @@ export function entryOf(
       saved === undefined ? groupedColumns(all, measures, types) : savedColumns(saved, measures, types),
     filters: saved === undefined ? groupFilters(groups, types) : [],
     ...(saved && { saved }),
+    ...(rollUps.length > 0 && { rollUps }),
   };
   const models = parts.models;
   const tier = strictest([

@@ -15,6 +15,7 @@ import { formerPaths } from "./former-paths.js";
 import { goneAfter } from "./gone-after.js";
 import { freshBy, freshWithin, onFailedTest, requireFresh } from "./freshness.js";
 import { maxAge } from "./max-age.js";
+import { rollUpOf } from "./roll-up-of.js";
 import { unknownColumn } from "./setting-columns.js";
 import { isTimezone } from "./time-zones.js";
 import {
@@ -255,6 +256,7 @@ export const META_ROUTEWRIGHT = {
     numbers,
     on_failed_test: onFailedTest,
     require_fresh: requireFresh,
+    rollup_of: rollUpOf,
     rows,
     stability,
     synonyms,

@@ -139,6 +139,8 @@ export interface Leaf {
   readonly fact: string;
   readonly value?: string;
   readonly aggregation: Aggregation;
+  /** Its values are totals of values of this type. */
+  readonly totalsOf?: string;
   /** Of `percentile`: between 0 and 1. */
   readonly percentile?: number;
   /** A value of the data instead of one between two of them. */
@@ -231,6 +233,21 @@ export interface SavedQuery {
   readonly limit?: number;
 }
 
+/** A relation with a row for each combination of values of a fact, which answers in its place where it has all that is asked. */
+export interface RollUp {
+  readonly of: string;
+  /** Its dbt node (`unique_id`), by whose builds it is known whether it has the last rows of the fact. */
+  readonly node: string;
+  readonly relation: Relation;
+  /** Values of the fact with their columns. `grain`: of a time, the periods that the column has. */
+  readonly groups: readonly { readonly value: string; readonly column: string; readonly grain?: Grain }[];
+  readonly totals: readonly {
+    readonly aggregation: Aggregation;
+    readonly value: string;
+    readonly column: string;
+  }[];
+}
+
 /** Sums and counts by group, over the rows of an endpoint or of several relations. */
 export interface Aggregate {
   /** What measures are called in requests. */
@@ -247,6 +264,7 @@ export interface Aggregate {
   /** The rows themselves are not served. */
   readonly rows?: false;
   readonly saved?: SavedQuery;
+  readonly rollUps?: readonly RollUp[];
 }
 
 /** What a request asks of groups beyond their measures. */

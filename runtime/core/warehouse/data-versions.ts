@@ -54,6 +54,8 @@ export interface NodeBuild {
   readonly node: string;
   /** When it ended, in milliseconds since 1970. */
   readonly completedAt: number;
+  /** When its SQL began, in milliseconds since 1970; absent where dbt does not report it. */
+  readonly startedAt?: number;
   /** Its SQL failed. The relation may have been replaced before: a post-hook, a grant or an index can fail. */
   readonly failed?: true;
   /** dbt found nothing to change: the relation has the rows of the build before, and they are fresh. */
