@@ -18,6 +18,7 @@ import {
   constant,
   EMPTY,
   escapedIdentifier,
+  escapedLiteral,
   join,
   projectParts,
   sql,
@@ -182,14 +183,17 @@ function earlier(value: Part, { count, grain: unit }: Period, grain: Grain): Par
 
 /** Of a group, which has a row, `sum` and `avg` give null of nulls alone: 84 groups of 100,000 rows took 8.8 ms so, and 9.8 with `OrNull`. */
 function aggregate(
-  { aggregation, percentile = 0.5, isDiscrete }: Leaf,
+  leaf: Leaf,
   value: Part | null,
   column: ResultColumn | null,
   { condition, isGroup }: AggregatedRows,
 ): Part {
+  const { aggregation, percentile = 0.5, isDiscrete } = leaf;
   const hasRow = isGroup && condition === null;
   const filter = condition === null ? EMPTY : sql` FILTER (WHERE ${condition})`;
   const of = value ?? EMPTY;
+  const total = leaf.totalsOf === undefined ? null : ofTotals(leaf, of, column, filter);
+  if (total !== null) return total;
   switch (aggregation) {
     case "sum":
       return hasRow
@@ -214,10 +218,16 @@ function aggregate(
   }
 }
 
-function ofTotals({ aggregation }: Leaf, total: Part, column: ResultColumn | null, over: Part): Part | null {
+function ofTotals(
+  { aggregation, totalsOf }: Leaf,
+  total: Part,
+  column: ResultColumn | null,
+  over: Part,
+): Part | null {
+  const sum = sql<Selection>`sumOrNull(${wide(total, column)})${over}`;
   switch (aggregation) {
     case "sum":
-      return sql`sumOrNull(${wide(total, column)})${over}`;
+      return totalsOf === undefined ? sum : sql`CAST(${sum}, ${escapedLiteral(sumType(totalsOf))})`;
     case "count":
       return sql`sum(${total})${over}`;
     case "sum_boolean":
@@ -269,6 +279,16 @@ function wide(value: Part, column: ResultColumn | null): Part {
   return name === "Decimal" && (digits ?? 0) > 18
     ? sql`toDecimal256(${value}, ${constant(scale ?? 0)})`
     : value;
+}
+
+/** The type of a sum of values of a type. */
+function sumType(type: string): string {
+  const { name, arguments: sizes } = parseType(type);
+  const [digits, scale] = sizes.map(Number);
+  if (name === "Decimal") return `Nullable(Decimal(${(digits ?? 0) > 18 ? "76" : "38"}, ${String(scale)}))`;
+  const [, unsigned = "", bits = ""] = /^(U?)Int(\d+)$/.exec(name) ?? [];
+  if (Number(bits) < 64) return `Nullable(${unsigned}Int64)`;
+  return `Nullable(${bits === "64" ? "Int128" : "Int256"})`;
 }
 
 /** Between two values as PostgreSQL's `percentile_cont`; or the first value at or above, as `percentile_disc`. */

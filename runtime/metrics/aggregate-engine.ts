@@ -15,6 +15,7 @@ import type {
   DescribedSelect,
   ResultColumn,
   ResultColumns,
+  RollUpVersion,
 } from "../core/warehouse/warehouse.js";
 import type { AggregateDialect, PreparedGrouping } from "../core/warehouse/aggregate-dialect.js";
 import { answeredNames, groupedRows, requireNulls, resultColumns } from "./answer-rows.js";
@@ -22,6 +23,7 @@ import { type GroupsBuild, named } from "./groups-build.js";
 import { groupRows } from "./grouped-rows.js";
 import { valueOf } from "./read-relation.js";
 import { rowConditions } from "./row-filters.js";
+import type { PreparedRelations, VersionOf } from "./prepared-roll-up.js";
 import { comparedName, rowSet } from "./row-set.js";
 import { hasProjectSql, usedValues } from "./used-values.js";
 
@@ -31,6 +33,7 @@ export interface AggregateOptions {
   readonly relations: Relations;
   /** The columns of a statement. Rejects with `RelationMissing` where a relation of it does not exist. */
   readonly describe: (select: DescribedSelect) => Promise<DescribedRelation>;
+  readonly rollUpVersion: RollUpVersion;
 }
 
 /** Makes statements of groups: it asks the database for the types of what they read. */
@@ -41,16 +44,27 @@ export class AggregateEngine {
     this.#options = options;
   }
 
-  async prepare(
+  /** From a roll-up that has all that is asked, else from the relations themselves. */
+  async prepare(selection: Selection, version: string | null): Promise<PreparedGrouping> {
+    const prepared = await this.#prepared(selection, () => version);
+    if (selection.grouping?.aggregate.rollUps === undefined) return prepared;
+    const { preparedRollUp } = await import("./prepared-roll-up.js");
+    const { relations, rollUpVersion } = this.#options;
+    const prepare = (own: Selection, versionOf: VersionOf) => this.#prepared(own, versionOf);
+    return preparedRollUp(selection, prepared, { version, relations, rollUpVersion, prepare });
+  }
+
+  async #prepared(
     { grouping: asked, conditions }: Selection,
-    version: string | null,
-  ): Promise<PreparedGrouping> {
+    versionOf: VersionOf,
+  ): Promise<PreparedRelations> {
     if (asked === undefined) throw new Error("Not a grouping.");
     const { dialect, describe } = this.#options;
     const used = usedValues(asked, conditions);
-    const grouping = await this.#withOwnNames(asked, [...used.keys()], version);
+    const grouping = await this.#withOwnNames(asked, [...used.keys()], versionOf);
     const types = new Map<string, ResultColumns>();
-    for (const [name, values] of used) types.set(name, await this.#typesOf(grouping, name, values, version));
+    for (const [name, values] of used)
+      types.set(name, await this.#typesOf(grouping, name, values, versionOf));
     const build = (placed: readonly Condition[]): GroupsBuild => ({
       grouping,
       types,
@@ -61,6 +75,7 @@ export class AggregateEngine {
     requireNulls(build([]));
     const relations = [...used.keys()].map((name) => named(grouping.aggregate.relations, name).relation);
     return {
+      types,
       source: {
         key: groupingKey(grouping),
         relations,
@@ -76,13 +91,13 @@ export class AggregateEngine {
         }),
       select: (placed, results) => groupedRows(build(placed), results),
       filtered: (results) => [...filteredColumns(build(conditions)), resultColumns(results)],
-      isOfStored: !hasProjectSql(grouping, used) && (await this.#areStored(relations, version)),
+      isOfStored: !hasProjectSql(grouping, used) && (await this.#areStored(relations, versionOf)),
     };
   }
 
-  async #areStored(relations: readonly Relation[], version: string | null): Promise<boolean> {
+  async #areStored(relations: readonly Relation[], versionOf: VersionOf): Promise<boolean> {
     for (const relation of relations) {
-      const [column] = await this.#options.relations.columns(relation, version);
+      const [column] = await this.#options.relations.columns(relation, versionOf(relation));
       if (column?.isStored !== true) return false;
     }
     return true;
@@ -92,14 +107,14 @@ export class AggregateEngine {
   async #withOwnNames(
     grouping: AskedGrouping,
     names: readonly string[],
-    version: string | null,
+    versionOf: VersionOf,
   ): Promise<AskedGrouping> {
     const { aggregate } = grouping;
     const relations: AggregateRelation[] = [];
     for (const of of aggregate.relations)
       relations.push(
         names.includes(of.name)
-          ? withNamesOf(of, await this.#options.relations.columns(of.relation, version))
+          ? withNamesOf(of, await this.#options.relations.columns(of.relation, versionOf(of.relation)))
           : of,
       );
     if (relations.every((of, i) => of === aggregate.relations[i])) return grouping;
@@ -112,7 +127,7 @@ export class AggregateEngine {
     { aggregate }: AskedGrouping,
     name: string,
     used: ReadonlySet<string>,
-    version: string | null,
+    versionOf: VersionOf,
   ): Promise<ResultColumns> {
     const of = named(aggregate.relations, name);
     const values = of.values.filter((value) => used.has(value.name));
@@ -128,7 +143,7 @@ export class AggregateEngine {
         return { ...found, columns: found.columns.map((column) => withZone(column, of)) };
       },
     };
-    return relations.columns(source, version);
+    return relations.columns(source, versionOf(of.relation));
   }
 }
 

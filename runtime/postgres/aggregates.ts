@@ -111,13 +111,17 @@ function earlier(value: Part, { count, grain: unit }: Period, grain: Grain): Par
 }
 
 function aggregate(
-  { aggregation, percentile = 0.5, isDiscrete }: Leaf,
+  leaf: Leaf,
   value: Part | null,
   column: ResultColumn | null,
   { condition }: AggregatedRows,
 ): Part {
+  const { aggregation, percentile = 0.5, isDiscrete } = leaf;
   const filter = condition === null ? EMPTY : sql` FILTER (WHERE ${condition})`;
   const of = value ?? sql`*`;
+  const total = leaf.totalsOf === undefined ? null : ofTotals(leaf, of, column, filter);
+  // Of no rows the count is 0.
+  if (total !== null) return aggregation === "count" ? sql`coalesce(${total}, 0)` : total;
   switch (aggregation) {
     case "sum":
     case "min":
@@ -138,10 +142,15 @@ function aggregate(
   }
 }
 
-function ofTotals({ aggregation }: Leaf, total: Part, column: ResultColumn | null, over: Part): Part | null {
+function ofTotals(
+  { aggregation, totalsOf }: Leaf,
+  total: Part,
+  column: ResultColumn | null,
+  over: Part,
+): Part | null {
   switch (aggregation) {
     case "sum":
-      return /^int[24]$/.test(column?.type ?? "")
+      return /^int[24]$/.test(totalsOf ?? column?.type ?? "")
         ? sql`(pg_catalog.sum(${total})${over})::pg_catalog.int8`
         : sql`${aggregateName("sum", column)}(${total})${over}`;
     case "count":

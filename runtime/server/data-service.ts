@@ -12,6 +12,7 @@ import {
   warnOfMissingColumns,
 } from "./release/missing-in-database.js";
 import type { Release } from "./release/release.js";
+import { rollUpVersions } from "./release/roll-up-version.js";
 import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
 import { recentText } from "../core/http/service-metrics.js";
 import { DueTimes } from "./operations/due-times.js";
@@ -173,6 +174,7 @@ function openParts(
     log,
     onColumns: (relation: Relation, columns: ResultColumns) =>
       warnOfMissingColumns(active.current, relation, columns, log),
+    ...rollUpVersions(environment, builds, active),
     recordRequest: (record: RequestRecord) => recorders.forEach((tell) => tell(record)),
   };
   const gateway = createGateway(gatewayOptions, loaded);

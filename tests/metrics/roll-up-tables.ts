@@ -204,6 +204,12 @@ export const METRICS: Json = {
     { measure: { name: "orders" } },
     "{{ TimeDimension('order__ordered_at', 'month') }} >= '2026-03-01'",
   ),
+  ...metric(
+    "of_many",
+    "simple",
+    { measure: { name: "revenue" } },
+    "{{ Metric('orders', ['customer']) }} > 250",
+  ),
   ...metric("daily", "simple", { measure: { name: "orders", join_to_timespine: true, fill_nulls_with: 0 } }),
   ...metric("all_time", "cumulative", { measure: { name: "revenue" }, cumulative_type_params: {} }),
   ...metric("last_30", "cumulative", {

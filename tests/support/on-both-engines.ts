@@ -33,6 +33,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/metrics/large-numbers.test.ts",
   "tests/metrics/pages.test.ts",
   "tests/metrics/readiness.test.ts",
+  "tests/metrics/roll-ups.test.ts",
   "tests/metrics/totals-of-types.test.ts",
   "tests/commands/columns.test.ts",
   "tests/commands/prototype-names.test.ts",

@@ -102,7 +102,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("diff", "aggregate-mutations"),
     ...within("lint", "arbitrary"),
     ...within("core/handler", "document-examples", "parameter-examples", "properties", "schemathesis"),
-    ...within("metrics", "against-postgres", "every-cumulative", "group-options"),
+    ...within("metrics", "against-postgres", "every-cumulative", "group-options", "roll-ups"),
     ...within(
       "clickhouse",
       "against-postgres",

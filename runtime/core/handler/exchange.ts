@@ -254,7 +254,7 @@ function onResponse(exchange: Exchange, error: HttpError | null, bytes: number):
 function endSpan({ gateway, item, request, response, times, sent }: Exchange, span: RequestSpan): void {
   const { endpoint, path, allowed } = item;
   const { query } = times;
-  const relation = endpoint?.relation.join(".") ?? "";
+  const relation = times.rollUp ?? endpoint?.relation.join(".") ?? "";
   const attributes = {
     "db.system.name": gateway.databaseSystem,
     "db.operation.name": "SELECT",

@@ -76,6 +76,7 @@ export interface GatewayOptions extends Pick<
   | "streamSpoolMegabytes"
   | "maxRowsRead"
   | "onColumns"
+  | "rollUpVersion"
 > {
   /** A `postgres://`, `clickhouse://` or `clickhouses://` address. */
   readonly databaseUrl: string;

@@ -84,6 +84,7 @@ async function serveRows(exchange: Exchange, endpoint: ServedEndpoint): Promise<
     caller,
     isStillNeeded,
     onStart: times.queryStarted,
+    onRollUp: times.rollUpRead,
     ifNoneMatch: method === "GET" || method === "HEAD" ? headers["if-none-match"] : undefined,
     readsPart: readsParts(request) ? partFinder(request) : undefined,
     wantsTotal: headers["prefer"] !== undefined && prefersCount(headers["prefer"]),

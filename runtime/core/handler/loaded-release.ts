@@ -69,6 +69,8 @@ export interface LoadedRelease extends ReleaseFacts {
   readonly rowNodes: ReadonlyMap<string, readonly string[]>;
   /** By the same paths: the nodes above whose freshness dbt checks. */
   readonly checkedNodes: ReadonlyMap<string, readonly string[]>;
+  /** By the dbt node of a roll-up: the nodes whose builds change the rows that it is made from. */
+  readonly rollUpNodes: ReadonlyMap<string, readonly string[]>;
   /** By the same paths as `upstreamNodes`: the dbt tests of the model. */
   readonly tests: ReadonlyMap<string, readonly string[]>;
   /** Whether the project marks a column of the endpoint at this path as private data. */

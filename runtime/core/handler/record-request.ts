@@ -6,7 +6,7 @@ import type { Gateway } from "./gateway.js";
 /** What became of a request to an endpoint. */
 interface ServedRequest extends Omit<
   RequestRecord,
-  "requestId" | "caller" | "milliseconds" | "steps" | "rows" | "bytes" | "databaseMs"
+  "requestId" | "caller" | "milliseconds" | "steps" | "rows" | "bytes" | "databaseMs" | "rollUp"
 > {
   readonly sent: Sent;
   readonly times: StepTimes;
@@ -38,6 +38,7 @@ export function recordRequest(
     rows,
     bytes,
     databaseMs,
+    rollUp: times.rollUp,
   });
 }
 
@@ -48,10 +49,16 @@ export class StepTimes {
   #last = this.#started;
   #runAt = this.#started;
   #queryAt: number | null = null;
+  /** The roll-up that answers, as `schema.name`. */
+  rollUp: string | null = null;
 
   /** The query has its connection. */
   readonly queryStarted = (): void => {
     this.#queryAt = performance.now();
+  };
+
+  readonly rollUpRead = (relation: string | null): void => {
+    this.rollUp = relation;
   };
 
   /** The time since the end of the step before was this step's. */
@@ -76,7 +83,8 @@ export class StepTimes {
     const total = metric("total", "Until the headers", this.milliseconds);
     if (query === null) return total;
     const queue = metric("queue", "Wait for a connection", query.startedAt - query.queuedAt);
-    return `${queue}, ${metric("database", "First rows", query.readAt - query.startedAt)}, ${total}`;
+    const rollUp = this.rollUp === null ? "" : `rollup;desc="Answered from a roll-up", `;
+    return `${queue}, ${rollUp}${metric("database", "First rows", query.readAt - query.startedAt)}, ${total}`;
   }
 
   /** The time at which the last step ended. */

@@ -22,6 +22,8 @@ export interface RequestRecord {
   readonly bytes: number;
   /** Milliseconds that the database took; null when this request ran no query. */
   readonly databaseMs: number | null;
+  /** The roll-up that answered, as `schema.name`; null or absent where none did. */
+  readonly rollUp?: string | null;
   readonly caller: Caller;
   /** Why the request was refused or failed; null for a success. */
   readonly error: Pick<HttpError, "code" | "parameter"> | null;

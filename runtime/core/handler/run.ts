@@ -27,7 +27,10 @@ import type { Exchange } from "./exchange.js";
 import type { Gateway } from "./gateway.js";
 
 /** A request for rows, and how it reads them. */
-export interface RowsContext extends Pick<RequestContext, "id" | "caller" | "isStillNeeded"> {
+export interface RowsContext
+  extends
+    Pick<RequestContext, "id" | "caller" | "isStillNeeded">,
+    Pick<QueryContext, "onStart" | "onRollUp"> {
   /** Entity tags of the rows that the client has. */
   readonly ifNoneMatch?: string | undefined;
   /**
@@ -37,8 +40,6 @@ export interface RowsContext extends Pick<RequestContext, "id" | "caller" | "isS
   readonly readsPart?: ((bytes: number) => boolean) | undefined;
   /** Whether the client asks for the number of rows on all pages. */
   readonly wantsTotal?: boolean;
-  /** Called when the query has its connection. */
-  readonly onStart?: (() => void) | undefined;
 }
 
 /** Runs a query, or finds its result. Null when the client has disconnected. Never rejects. */
@@ -265,10 +266,10 @@ function partAtHand(
 
 /** Written out: a copy by `...` of what a request carries took 2.5 µs. */
 export function contextOf(
-  { id, caller, isStillNeeded, onStart }: RowsContext,
+  { id, caller, isStillNeeded, onStart, onRollUp }: RowsContext,
   version: DataVersion | null,
 ): QueryContext {
-  return { id, caller, isStillNeeded, onStart, version: version?.id ?? null };
+  return { id, caller, isStillNeeded, onStart, onRollUp, version: version?.id ?? null };
 }
 
 /** Whether rows follow the page. Of a stream that is known at its end only: its next page may be empty. */

@@ -6,6 +6,8 @@ export interface LineageFile {
   readonly rowNodes?: Readonly<Record<string, readonly string[]>>;
   /** By the same paths: the nodes above whose freshness dbt checks. */
   readonly checkedNodes?: Readonly<Record<string, readonly string[]>>;
+  /** By node of a roll-up: the nodes whose builds change the rows that it is made from. */
+  readonly rollUpNodes?: Readonly<Record<string, readonly string[]>>;
   /** By path of the endpoint: the tests of its model, each with its column, or null. */
   readonly tests?: Readonly<Record<string, Readonly<Record<string, string | null>>>>;
   /** By `unique_id`. */

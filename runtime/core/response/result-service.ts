@@ -102,8 +102,8 @@ export class ResultService {
     this.#inFlight[inFlightKey] = inFlight;
     try {
       const isStillNeeded = (): boolean => !abandonIfUnneeded(inFlight, callers);
-      const { id, caller, onStart, version } = context;
-      inFlight.promise = this.#run(query, { id, caller, isStillNeeded, onStart, version });
+      const { id, caller, onStart, onRollUp, version } = context;
+      inFlight.promise = this.#run(query, { id, caller, isStillNeeded, onStart, onRollUp, version });
       const result = await inFlight.promise;
       if (result.kind === "buffered") this.#cache.set(key, result, build, query.route);
       const ownsResult = callers.length === 1 && !this.#cache.keeps(build);

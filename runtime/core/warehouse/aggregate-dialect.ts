@@ -32,6 +32,8 @@ export interface PreparedGrouping {
   readonly filtered: (results: ResultColumns) => readonly ResultColumns[];
   /** Whether it reads columns of stored relations alone, and no SQL of the project is in it. */
   readonly isOfStored: boolean;
+  /** The roll-up that it reads, as `schema.name`. */
+  readonly rollUp?: string;
 }
 
 /** `condition`: only rows that it selects count. `isGroup`: they are a group, which has a row. */

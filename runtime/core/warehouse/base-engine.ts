@@ -18,7 +18,7 @@ import { FairQueue } from "./fair-queue.js";
 import type { FilterType } from "./filter-type.js";
 import type { AskedGrouping } from "../model/aggregate.js";
 import type { AggregateDialect, PreparedGrouping, SourceColumns } from "./aggregate-dialect.js";
-import { Groupings } from "./groupings.js";
+import { Groupings, readBy } from "./groupings.js";
 import { loadMetrics } from "./load-metrics.js";
 import { Relations } from "./relations.js";
 import { typeCondition } from "./typed-condition.js";
@@ -67,6 +67,7 @@ export interface EngineOptions {
   readonly warn: (error: Error, message: string) => void;
   /** Called with the columns of a relation once per build, when they are looked up. */
   readonly onColumns?: (relation: Relation, columns: ResultColumns) => void;
+  readonly rollUpVersion?: (node: string) => string | null;
 }
 
 export type OpenEngine = (options: EngineOptions) => Warehouse;
@@ -145,6 +146,7 @@ export abstract class BaseEngine implements Warehouse {
           throw this.translated(error);
         }),
       changeIn: (error) => this.changeIn(error),
+      rollUpVersion: options.rollUpVersion ?? (() => null),
     });
   }
 
@@ -249,8 +251,8 @@ export abstract class BaseEngine implements Warehouse {
     return { ...query, from: () => select(conditions, results), read, ...(isOfStored && { compared }) };
   }
 
-  expireColumns({ relation, selection: { grouping } }: ResolvedQuery): void {
-    this.#relations.expire(grouping?.aggregate.relations.map((of) => of.relation) ?? [relation]);
+  expireColumns({ relation, selection }: ResolvedQuery): void {
+    this.#relations.expire(selection.grouping === undefined ? [relation] : readBy(selection));
   }
 
   columnsOf(query: ResolvedQuery, version: string | null): QueryColumns | Promise<QueryColumns> {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Relation } from "../model/endpoint.js";
 import type { Selection } from "../model/query.js";
 import { sleep } from "../model/timer.js";
 import type { AggregateDialect, PreparedGrouping } from "./aggregate-dialect.js";
@@ -10,6 +11,7 @@ import type {
   DescribedSelect,
   QueryContext,
   ResultColumns,
+  RollUpVersion,
 } from "./warehouse.js";
 
 interface GroupingsOptions {
@@ -20,6 +22,7 @@ interface GroupingsOptions {
   readonly describe: (select: DescribedSelect) => Promise<DescribedRelation>;
   /** What an error says of the columns that its statement was made for. */
   readonly changeIn: (error: unknown) => ColumnChange;
+  readonly rollUpVersion: RollUpVersion;
 }
 
 /** What an engine makes of groups and measures: statements for the types that their relations have. */
@@ -32,11 +35,11 @@ export class Groupings {
   }
 
   async prepare(selection: Selection, version: string | null): Promise<PreparedGrouping> {
-    const { dialect, relations, describe } = this.#options;
+    const { dialect, ...options } = this.#options;
     const written = dialect();
     if (written === null) throw new Error("The engine has no aggregates.");
     const { AggregateEngine } = await loadMetrics();
-    this.#engine ??= new AggregateEngine({ dialect: written, relations, describe });
+    this.#engine ??= new AggregateEngine({ ...options, dialect: written });
     return this.#engine.prepare(selection, version);
   }
 
@@ -46,7 +49,7 @@ export class Groupings {
    */
   async run<T>(
     selection: Selection,
-    context: Pick<QueryContext, "version" | "isStillNeeded">,
+    context: Pick<QueryContext, "version" | "isStillNeeded" | "onRollUp">,
     work: (prepared: PreparedGrouping, columns: ResultColumns) => Promise<T>,
   ): Promise<T> {
     const until = performance.now() + RETRY_MS;
@@ -54,6 +57,7 @@ export class Groupings {
       let used = null as UsedTypes | null;
       try {
         const prepared = await this.prepare(selection, context.version);
+        if (selection.grouping?.aggregate.rollUps) context.onRollUp?.(prepared.rollUp ?? null);
         return await this.#options.relations.query(prepared.source, context, (columns) => {
           used = typesOf(prepared, columns);
           return work(prepared, columns);
@@ -76,17 +80,24 @@ export class Groupings {
     const { relations, changeIn } = this.#options;
     const change = changeIn(error);
     if (change === "none") return false;
-    relations.expire((selection.grouping?.aggregate.relations ?? []).map(({ relation }) => relation));
+    relations.expire(readBy(selection));
     if (change === "certain") return true;
     const found = await this.prepare(selection, version);
     return !isDeepStrictEqual(typesOf(found, await relations.columns(found.source, version)), used);
   }
 }
 
-/** The types that a statement was made for: of what it reads, and of its rows. */
-type UsedTypes = readonly ResultColumns[];
+/** What a grouping may read, its roll-ups too. */
+export function readBy({ grouping }: Selection): readonly Relation[] {
+  const { relations = [], rollUps = [] } = grouping?.aggregate ?? {};
+  return [...relations, ...rollUps].map(({ relation }) => relation);
+}
 
-const typesOf = ({ read }: PreparedGrouping, columns: ResultColumns): UsedTypes => [
-  ...read.map((source) => source.columns),
+/** What a statement was made for: the rows, the types of what it reads, and those of its own rows. */
+type UsedTypes = readonly [key: string, ...types: readonly ResultColumns[]];
+
+const typesOf = ({ source, read }: PreparedGrouping, columns: ResultColumns): UsedTypes => [
+  source.key,
+  ...read.map((each) => each.columns),
   columns,
 ];

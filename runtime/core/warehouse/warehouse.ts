@@ -252,7 +252,12 @@ export interface QueryContext extends Pick<RequestContext, "id" | "caller" | "is
   readonly version: string | null;
   /** Called when a statement of its rows has a connection; again where it runs again. */
   readonly onStart?: (() => void) | undefined;
+  /** Called with the roll-up that answers, as `schema.name`, before a statement runs; null: none does. */
+  readonly onRollUp?: ((relation: string | null) => void) | undefined;
 }
+
+/** The version of a roll-up, by its dbt node, that has the rows of the last builds of what it is made from; null where that is not known. */
+export type RollUpVersion = (node: string) => string | null;
 
 /** Clocks of the database, in milliseconds since 1970. */
 export interface LastLoad {

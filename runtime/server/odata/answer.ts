@@ -55,7 +55,15 @@ export async function answerOdata(
   const form = hash("sha1", body.form, "base64url").slice(0, FORM_LENGTH);
   const { id, caller, isStillNeeded } = context;
   const ifNoneMatch = plainTags(request.headers["if-none-match"], form);
-  const reader = { id, caller, isStillNeeded, onStart: times.queryStarted, ifNoneMatch, wantsTotal };
+  const reader = {
+    id,
+    caller,
+    isStillNeeded,
+    onStart: times.queryStarted,
+    onRollUp: times.rollUpRead,
+    ifNoneMatch,
+    wantsTotal,
+  };
   const answer = await run(gateway, endpoint.spec, query, reader);
   times.end("run");
   if (answer === null || isHttpError(answer)) return answer;

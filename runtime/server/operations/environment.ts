@@ -110,6 +110,8 @@ export function dataSettings(variables: Variables) {
     }),
     /** Whether CSV cells that a spreadsheet would run as a formula get an apostrophe. */
     csvEscapeFormulas: variables.flag("CSV_ESCAPE_FORMULAS", false),
+    /** Whether queries of metrics are answered from roll-ups that have all that is asked. */
+    rollUps: variables.flag("ROLL_UPS", true),
     /** Whether every caller gets `Server-Timing`. */
     serverTiming: variables.flag("SERVER_TIMING", false),
     /** Bearer token for the shared cache that the config file names; null: none is sent. */

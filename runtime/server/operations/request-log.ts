@@ -28,6 +28,7 @@ export function requestText(record: RequestRecord): string {
   if (error?.parameter != null) text += `,"parameter":${quoted(error.parameter)}`;
   text += `,"milliseconds":${toMicroseconds(milliseconds)},"rows":${String(rows)},"bytes":${String(bytes)}`;
   text += `,"databaseMs":${databaseMs === null ? "null" : toMicroseconds(databaseMs)}`;
+  if (record.rollUp) text += `,"rollUp":${quoted(record.rollUp)}`;
   text += `,"key":${quoted(caller.key?.id ?? null)},"caller":${quoted(caller.id)},"tier":${quoted(caller.tier)}`;
   if (trace === null) return text;
   text += `,"trace_id":${quoted(trace.traceId)},"span_id":${quoted(trace.spanId)}`;

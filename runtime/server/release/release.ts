@@ -71,8 +71,14 @@ function readersOf(endpoints: readonly LoadedEndpoint[]): LoadedRelease["readers
 function nodesIn(
   { lineage }: Release["documentation"],
   served: LoadedRelease["served"],
-): Pick<LoadedRelease, "upstreamNodes" | "rowNodes" | "checkedNodes" | "tests"> {
-  const { upstreamNodes = {}, rowNodes = {}, checkedNodes = {}, tests = {} } = lineageIn(lineage);
+): Pick<LoadedRelease, "upstreamNodes" | "rowNodes" | "checkedNodes" | "rollUpNodes" | "tests"> {
+  const {
+    upstreamNodes = {},
+    rowNodes = {},
+    checkedNodes = {},
+    rollUpNodes = {},
+    tests = {},
+  } = lineageIn(lineage);
   const byServedPaths = <T>(byPath: Readonly<Record<string, T>>, idsOf: (value: T) => readonly string[]) =>
     new Map(
       [...served].flatMap(([path, { spec }]) => {
@@ -85,6 +91,7 @@ function nodesIn(
     upstreamNodes: byServedPaths(upstreamNodes, ids),
     rowNodes: byServedPaths(rowNodes, ids),
     checkedNodes: byServedPaths(checkedNodes, ids),
+    rollUpNodes: new Map(Object.entries(rollUpNodes)),
     tests: byServedPaths(tests, Object.keys),
   };
 }
