@@ -69,6 +69,12 @@ it.concurrent("gives a receipt once the payment is complete", async () => {
     exchangeRate: "1",
     transactionHash: `0x${"ab".repeat(32)}`,
   });
+  const booked =
+    "SELECT account, amount::float8 AS amount FROM ramp.postings WHERE intent_id = $1 AND about = $2";
+  expect(await world.rows(`${booked} ORDER BY account`, [intent.id, "fee"])).toEqual([
+    { account: "fees", amount: 1.5 },
+    { account: "provider", amount: -1.5 },
+  ]);
 });
 
 it.concurrent("shows instructions that come after the first answer, and keeps them", async () => {
