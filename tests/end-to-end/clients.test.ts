@@ -3,7 +3,15 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { blocksOf, root, shell, startUntil, textOf, type Variables } from "../support/commands.js";
+import {
+  blocksOf,
+  root,
+  shell,
+  SHORT_JAVA,
+  startUntil,
+  textOf,
+  type Variables,
+} from "../support/commands.js";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { needs, type Program, programPath } from "../support/needs.js";
@@ -60,7 +68,14 @@ class Consumer {
   constructor(section: string, variables: Variables = {}) {
     this.#text = section;
     this.#variables = {
-      ...{ API: url, KEY: key, GOFLAGS: "-mod=mod", PYTHONPATH: readers("python"), ...variables },
+      ...{
+        API: url,
+        KEY: key,
+        GOFLAGS: "-mod=mod",
+        PYTHONPATH: readers("python"),
+        JAVA_TOOL_OPTIONS: SHORT_JAVA,
+      },
+      ...variables,
       PATH: `${folders("openapi-ts", "prism", "openapi-generator-cli", "tap-rest-api-msdk")}:${join(root, "node_modules/.bin")}:${process.env["PATH"] ?? ""}`,
     };
     this.write("package.json", '{"type": "module"}');
@@ -133,7 +148,7 @@ const java: Run = async (section) => {
   await consumer.run(
     `find java/src/main -name '*.java' > sources && javac -encoding UTF-8 -nowarn -proc:none -d classes -cp ${libraries} Orders.java @sources 2> log || (cat log; exit 1)`,
   );
-  return consumer.run(`java -XX:TieredStopAtLevel=1 -cp classes:${libraries} Orders`);
+  return consumer.run(`java -cp classes:${libraries} Orders`);
 };
 
 const go: Run = async (section) => {

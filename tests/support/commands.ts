@@ -34,6 +34,10 @@ export const blocksOf = (text: string, language: string): readonly string[] =>
     block.trimEnd(),
   );
 
+/** Without `npx`, which takes 0.4 s of a processor to find what it starts; tests/ci-templates runs its commands with it. */
+const started = (command: string): string =>
+  command.replaceAll(/\bnpx (?=(?:routewright|tsx) )/g, "node_modules/.bin/");
+
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Starts a command that does not end and resolves once its output matches. It ends with the test. */
@@ -49,7 +53,13 @@ export function startCommand(
   pattern: RegExp,
 ): Promise<{ readonly match: RegExpExecArray; readonly stop: () => Promise<void> }> {
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...variables };
-  const child = spawn(command, { cwd, env, shell: true, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(started(command), {
+    cwd,
+    env,
+    shell: true,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const closed = once(child, "close");
   const stop = async (): Promise<void> => {
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
@@ -76,7 +86,7 @@ export async function shell(command: string, cwd: string, variables: Variables =
   const failed = ({ message, stdout }: Error & { stdout?: string }): never => {
     throw new Error(`${message}\n${stdout ?? ""}`);
   };
-  return (await promisify(exec)(command, { cwd, env, shell: "/bin/bash" }).catch(failed)).stdout;
+  return (await promisify(exec)(started(command), { cwd, env, shell: "/bin/bash" }).catch(failed)).stdout;
 }
 
 /** A repository with a dbt project and the packages of the clone; tests/packaging installs the packed ones. */
@@ -92,5 +102,8 @@ export function repository(): string {
   copyFileSync(join(root, "templates/starter/manifest.json"), join(folder, "target/manifest.json"));
   return folder;
 }
+
+/** `JAVA_TOOL_OPTIONS` of programs that run for seconds: compiling them for long runs takes as much again. */
+export const SHORT_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
 
 export const INSTALL = "npm install routewright @routewright/runtime";

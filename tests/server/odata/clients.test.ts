@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { SHORT_JAVA } from "../../support/commands.js";
 import { ownSchema } from "../../support/database.js";
 import { sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
@@ -283,7 +284,8 @@ it.skipIf(!needs("javac", "odata-client-core-5.0.0.jar"))(
     const file = join(folder, "Events.java");
     writeFileSync(file, OLINGO);
     const libraries = join(dirname(programPath("odata-client-core-5.0.0.jar")), "*");
-    const { stdout } = await promisify(execFile)("java", ["-cp", libraries, file, service.slice(0, -1), key]);
+    const args = [...SHORT_JAVA.split(" "), "-cp", libraries, file, service.slice(0, -1), key];
+    const { stdout } = await promisify(execFile)("java", args);
     const cents = (ROWS * (ROWS + 1) * 101) / 2;
     expect(stdout.trim().split("\n")).toEqual([
       "shop__events [id] [id Int32, name String, amount Decimal, at DateTimeOffset, flag Boolean]",
