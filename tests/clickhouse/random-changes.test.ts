@@ -6,7 +6,7 @@ import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest, startManifest } from "../support/service.js";
 
 /** Changes, each with a request; `COLUMN_CHANGES=10000` for the full number. */
-const CHANGES = Number(process.env["COLUMN_CHANGES"] ?? 80);
+const CHANGES = Number(process.env["COLUMN_CHANGES"] ?? 40);
 /** Answers that a server compares which has just started. */
 const FRESH = Math.min(200, Math.ceil(CHANGES / 10));
 const SEED = Number(process.env["COLUMN_CHANGES_SEED"] ?? 7);

@@ -9,7 +9,7 @@ import { placesIn } from "./aggregate-mutations.js";
 import { EXPOSURE } from "../metrics/exposure-tables.js";
 
 /** Changes of one value; `AGGREGATE_MUTATIONS=10000` for the full number. */
-const MUTATIONS = Number(process.env["AGGREGATE_MUTATIONS"] ?? 1000);
+const MUTATIONS = Number(process.env["AGGREGATE_MUTATIONS"] ?? 300);
 const SEED = Number(process.env["SEED"] ?? 1);
 
 function catalogueOfText(text: string): Catalogue {

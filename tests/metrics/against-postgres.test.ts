@@ -5,7 +5,7 @@ import { inPay, payClickhouse, payDatabase } from "./pay-tables.js";
 import { askedRows, isSameRow, requestsOf } from "./random-requests.js";
 
 /** Requests; `AGGREGATE_REQUESTS=5000` for the full number. */
-const REQUESTS = Number(process.env["AGGREGATE_REQUESTS"] ?? 150);
+const REQUESTS = Number(process.env["AGGREGATE_REQUESTS"] ?? 75);
 
 describe.skipIf(!hasClickhouse)("ClickHouse and PostgreSQL over the same rows", () => {
   it(

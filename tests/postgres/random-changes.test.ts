@@ -5,7 +5,7 @@ import { sendRequest } from "../support/http-client.js";
 import { KEYS, serveManifest, startManifest } from "../support/service.js";
 
 /** Changes, each with a request; `COLUMN_CHANGES=10000` for the full number. */
-const SEQUENCES = Number(process.env["COLUMN_CHANGES"] ?? 80);
+const SEQUENCES = Number(process.env["COLUMN_CHANGES"] ?? 40);
 /** Answers that a server compares which has just started. */
 const FRESH = Math.min(200, Math.ceil(SEQUENCES / 10));
 const SEED = Number(process.env["COLUMN_CHANGES_SEED"] ?? 7);

@@ -22,6 +22,9 @@ const text = fc.oneof(
   anyManifest,
 );
 
+/** `RANDOM_MANIFESTS=10` tries ten times as many. */
+const TIMES = Number(process.env["RANDOM_MANIFESTS"] ?? 1);
+
 describe("any manifest", () => {
   it("renders to nothing but what a generated folder is, or is refused in one line", () => {
     fc.assert(
@@ -30,7 +33,7 @@ describe("any manifest", () => {
         if (typeof files === "string") expect(files).toMatch(/^manifest\.json is not .+$/s);
         else expect(strayCode(files)).toEqual([]);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 * TIMES },
     );
   });
 
@@ -42,7 +45,7 @@ describe("any manifest", () => {
           expect(problems.length > 0).toBe(reason !== "excluded");
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 75 * TIMES },
     );
   });
 
@@ -58,7 +61,7 @@ describe("any manifest", () => {
         expect(filesOf(manifestText(nodes))).toEqual(files);
         expect(filesOf(manifestText(others))).toEqual(files);
       }),
-      { numRuns: 50 },
+      { numRuns: 25 * TIMES },
     );
   });
 });

@@ -13,7 +13,7 @@ import { type ChangingRelation, CLICKHOUSE, POSTGRES } from "./changing-relation
  * The full number, which took 22 minutes on two busy cores; `clickhouse` takes three times as long. `CHANGE_SEED` gives others:
  * `CHANGE_SEQUENCES=10000 npx vitest run --config tests/vitest.config.ts tests/core/response/random-changes.test.ts --project postgres`.
  */
-const SEQUENCES = Number(process.env["CHANGE_SEQUENCES"] ?? 80);
+const SEQUENCES = Number(process.env["CHANGE_SEQUENCES"] ?? 40);
 const SEED = Number(process.env["CHANGE_SEED"] ?? 50);
 /** Sequences that run side by side, each lane with its own relations and its own service. */
 const LANES = 4;

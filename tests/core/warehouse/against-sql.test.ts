@@ -22,7 +22,7 @@ import {
  * Requests with valid parameters, each compared with what the database says by SQL of this test's own, and as many with
  * column filters and chosen columns; `SQL_REQUESTS=800` for the full number.
  */
-const REQUESTS = Number(process.env["SQL_REQUESTS"] ?? 150);
+const REQUESTS = Number(process.env["SQL_REQUESTS"] ?? 75);
 
 const MAX_LIMIT = 250;
 

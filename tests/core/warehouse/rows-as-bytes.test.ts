@@ -18,7 +18,7 @@ const KINDS = ["cut", "kill", "leave", "timeout"] as const;
 type Fault = (typeof KINDS)[number];
 
 /** Faults of a run, a quarter of each kind. */
-const FAULTS = Number(process.env["FAULTS"] ?? 60);
+const FAULTS = Number(process.env["FAULTS"] ?? 30);
 
 /** Names that our statements have, and names that look like parts of them. */
 const HOSTILE = [

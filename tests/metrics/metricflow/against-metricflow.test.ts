@@ -10,7 +10,7 @@ import { PROJECTS } from "./projects.js";
 import { Questions } from "./questions.js";
 
 /** Random requests of each project; `METRICFLOW_REQUESTS=1000` for more, `METRICFLOW_SEED=7` for others. */
-const REQUESTS = Number(process.env["METRICFLOW_REQUESTS"] ?? 15);
+const REQUESTS = Number(process.env["METRICFLOW_REQUESTS"] ?? 10);
 const SEED = Number(process.env["METRICFLOW_SEED"] ?? 54);
 
 describe.skipIf(!needs("dbt", "mf", "python3"))("metrics beside MetricFlow", () => {
