@@ -104,6 +104,15 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("core/handler", "document-examples", "parameter-examples", "properties", "schemathesis"),
     ...within("metrics", "against-postgres", "every-cumulative", "group-options", "roll-ups"),
     ...within(
+      "core/handler",
+      "document-examples",
+      "documented-answers",
+      "parameter-examples",
+      "properties",
+      "schemathesis",
+    ),
+    ...within("metrics", "against-postgres", "every-cumulative", "group-options"),
+    ...within(
       "clickhouse",
       "against-postgres",
       "every-filter",

@@ -20,10 +20,11 @@ import type { Catalogue } from "../../catalogue/catalogue.js";
 import { RETRIES } from "./client-hints.js";
 import { jsonText } from "./json-text.js";
 import { rowNameOf } from "./names.js";
-import { dataOperations, securityOf } from "./operation.js";
+import { dataOperations, KEY, securityOf } from "./operation.js";
 import { paragraphs } from "./markdown.js";
 import { type SystemExamples, systemExamples, withExamples } from "./system-examples.js";
 import {
+  DOCUMENT_HEADERS,
   ERROR_SCHEMA,
   errorComponents,
   errorReferences,
@@ -33,6 +34,7 @@ import {
   NOT_MODIFIED,
   PROBLEM_SCHEMA,
   queryExtension,
+  SAME_DOCUMENT,
   type OperationKind,
 } from "./responses.js";
 import { CURSOR_PAGINATION_SCHEMA, PAGINATION_SCHEMA, entriesByModel, rowSchema } from "./rows.js";
@@ -190,14 +192,17 @@ function systemOperations(
     query = null,
     body = null,
     queryMethod,
+    needsKey,
     responses,
     tier = access.tier ?? "tier0",
   } = operation;
+  const isDocument = access.limit === "document";
+  const headers = headersOf(isDocument ? DOCUMENT_HEADERS : []);
   const answers = responses.map(({ status, description, mediaType, schema }): [string, Json] => [
     String(status),
     schema === null
-      ? { description, headers: headersOf() }
-      : responseObject(description, mediaType, { schema: schema as JsonRecord }, headersOf()),
+      ? { description, headers }
+      : responseObject(description, mediaType, { schema: schema as JsonRecord }, headers),
   ]);
   const parts = operationObject({
     operationId,
@@ -209,7 +214,7 @@ function systemOperations(
       ...(queryMethod !== undefined && queryExtension(queryMethod)),
     },
     // A key must be valid even where none is required: public operations have the key errors too.
-    security: securityOf(access.tier ?? "tier0"),
+    security: needsKey === true ? KEY : securityOf(access.tier ?? "tier0"),
     parameters: query === null ? undefined : withExamples(parametersOf(query), examples[operationId]),
     requestBody:
       body === null
@@ -217,6 +222,7 @@ function systemOperations(
         : { required: true, content: { "application/json": { schema: body as JsonRecord } } },
     responses: [
       ...answers,
+      ...(isDocument ? [["304", SAME_DOCUMENT] as const] : []),
       ...errorReferences(kindOf(access, query !== null), ...(body === null ? [] : (["POST"] as const))),
     ],
   });

@@ -86,7 +86,7 @@ export function securityOf(tier: Tier): Json {
   return tier === "tier0" ? KEY_OR_NONE : KEY;
 }
 
-const KEY = [{ ApiKeyAuth: [] }];
+export const KEY = [{ ApiKeyAuth: [] }];
 const KEY_OR_NONE = [{}, { ApiKeyAuth: [] }];
 
 /** The model's description, then the endpoint's rules. */

@@ -39,16 +39,47 @@ const UNEXPLODED: ReadonlySet<string> = new Set(["fields", "group_by", "measures
 /** The body of a POST: one property per field and no others; required if a filter is. */
 export function requestBody(entry: CatalogueEntry): JsonRecord {
   const required = requiredFilters(entry);
+  const fields = fieldsOf(entry, "POST");
   const schema = new Map<string, Json>([
     ["type", "object"],
-    ["properties", bodyProperties(fieldsOf(entry, "POST"))],
+    ["properties", bodyProperties(fields)],
     ["additionalProperties", false],
   ]);
   if (entry.sortableFields.length > 0) schema.set("dependentRequired", { sort_direction: ["sort_by"] });
   // Within `allOf`: type generators read a bare `anyOf` as a union of undescribed types.
   const alternatives = required.map((name) => ({ required: [name] }));
   if (required.length > 0) schema.set("allOf", [{ anyOf: alternatives }]);
-  return { required: required.length > 0, content: { "application/json": { schema } } };
+  const example = exampleOfBody(fields, required);
+  return {
+    required: required.length > 0,
+    content: { "application/json": { schema, ...(example !== null && { example }) } },
+  };
+}
+
+/** Fields that no other excludes or needs. */
+const IN_EXAMPLE: ReadonlySet<string> = new Set(["group_by", "measures", "metrics", "fields", "limit"]);
+
+/** A whole body: what the endpoint asks for, and a page of it. Null where nothing is known of the type of what it asks for. */
+function exampleOfBody(fields: readonly RequestField[], required: readonly string[]): JsonMap | null {
+  const known = fields.flatMap((field) => {
+    const value = field.example ?? exampleOfOperators(field);
+    return value === undefined ? [] : [[field.name, value] as const];
+  });
+  const asked = known.find(([name]) => required.includes(name));
+  if (asked === undefined && required.length > 0) return null;
+  const isGrouped = known.some(([name]) => name === "measures" || name === "metrics");
+  const others = known.filter(([name]) => IN_EXAMPLE.has(name) && !(isGrouped && name === "fields"));
+  return new Map([...(asked === undefined ? [] : [asked]), ...others]);
+}
+
+/** The first operator with an example, as an object. */
+function exampleOfOperators({ schema }: RequestField): Json | undefined {
+  const { properties } = schema as {
+    readonly properties?: ReadonlyMap<string, { readonly examples?: readonly Json[] }>;
+  };
+  for (const [operator, { examples: [example] = [] }] of properties ?? [])
+    if (example !== undefined) return { [operator]: example };
+  return undefined;
 }
 
 /** A parameter and a filtered column of one name are one property: a value, or an object of operators. */

@@ -25,7 +25,7 @@ export const HEADERS = {
   Allow: header("The methods of the path."),
   "Accept-Query": header("What QUERY takes."),
   "Content-Range": header("Length of the body, as `bytes */` and a number."),
-  ETag: header("Version of the rows. Send it in `If-None-Match`: 304 while the rows are the same."),
+  ETag: header("Version of the response. Send it in `If-None-Match`: 304 while it is the same."),
   "X-Data-As-Of": header(
     "When dbt last built what the rows come from; absent where that is not known.",
     "string",
@@ -37,7 +37,11 @@ export const HEADERS = {
   "X-Data-Quality": header(
     "What dbt's tests say of the rows: `passed`, `unknown` or `failed;failed=2`; absent where the model has none.",
   ),
+  "Server-Timing": header(
+    "What took how long, to callers of this machine and of tier3, or to all where the service says so.",
+  ),
   "X-Total-Count": header("Rows on all pages, where `Prefer: count=exact` asks for it.", "integer"),
+  "Preference-Applied": header("What of `Prefer` was heeded: `count=exact`."),
   Deprecation: header("When the path became deprecated, as `@` and a Unix timestamp (RFC 9745)."),
   Sunset: header("When the path may stop answering, as an HTTP date (RFC 8594)."),
   Link: header('The next page, `<...>; rel="next"`; absent on the last one.'),
@@ -81,8 +85,18 @@ const ON_EVERY_RESPONSE: readonly HeaderName[] = [
 ];
 
 /** Headers of responses with rows; `Link` with pagination. */
-export const ROWS_HEADERS: readonly HeaderName[] = ["ETag", "X-Data-As-Of", "X-Data-Quality"];
-export const PAGE_HEADERS: readonly HeaderName[] = [...ROWS_HEADERS, "Link", "X-Total-Count"];
+export const ROWS_HEADERS: readonly HeaderName[] = [
+  "ETag",
+  "X-Data-As-Of",
+  "X-Data-Quality",
+  "Server-Timing",
+];
+export const PAGE_HEADERS: readonly HeaderName[] = [
+  ...ROWS_HEADERS,
+  "Link",
+  "X-Total-Count",
+  "Preference-Applied",
+];
 
 /** Header of rows whose age is promised. */
 export const FRESHNESS_HEADERS: readonly HeaderName[] = ["X-Data-Freshness"];
@@ -94,6 +108,15 @@ export const DEPRECATED_HEADERS: readonly HeaderName[] = ["Deprecation", "Sunset
 export const NOT_MODIFIED: JsonRecord = {
   description: "The rows are still those that `If-None-Match` names.",
   headers: headersOf(ROWS_HEADERS),
+};
+
+/** Header of documents. */
+export const DOCUMENT_HEADERS: readonly HeaderName[] = ["ETag"];
+
+/** Their 304 response. */
+export const SAME_DOCUMENT: JsonRecord = {
+  description: "The document is still the one that `If-None-Match` names.",
+  headers: headersOf(DOCUMENT_HEADERS),
 };
 
 /** The headers of every response, and others. */

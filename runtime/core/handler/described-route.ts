@@ -7,6 +7,8 @@ import type { DataRoute, RouteAccess } from "./exchange.js";
 export interface SystemOperation extends Operation {
   /** The tier that its handler checks, where the route has none. */
   readonly tier?: Tier;
+  /** Whether its handler refuses callers without a key. */
+  readonly needsKey?: true;
 }
 
 /** A route without its handler. */

@@ -65,6 +65,7 @@ export const EVENT_ROUTES = {
     access: LIMITED,
     operation: {
       operationId: "system_subscriptions",
+      needsKey: true,
       summary: "Subscriptions",
       description: "The subscriptions of the caller's key, with the result of the last attempt at each.",
       responses: [jsonAnswer("The subscriptions.", named("Subscriptions"))],
@@ -76,6 +77,7 @@ export const EVENT_ROUTES = {
     access: LIMITED,
     operation: {
       operationId: "system_subscribe",
+      needsKey: true,
       summary: "Subscribe",
       description:
         "Has events sent to an address, signed (Standard Webhooks), as far as the key may read them when they are sent. The response has " +
@@ -90,6 +92,7 @@ export const EVENT_ROUTES = {
     access: LIMITED,
     operation: {
       operationId: "system_unsubscribe",
+      needsKey: true,
       summary: "Unsubscribe",
       description: "Deletes a subscription of the caller's key.",
       query: openRecord({ id: described("Of the subscription.", { ...text, minLength: 1 }) }),
