@@ -90,7 +90,13 @@ const SIGNS: Readonly<Record<NumberSign, Sql>> = {
   "+": sql`+`,
   "-": sql`-`,
 };
-const FUNCTIONS = { max: sql`max`, min: sql`min`, row_number: sql`row_number`, sum: sql`sum` };
+const FUNCTIONS = {
+  dense_rank: sql`dense_rank`,
+  max: sql`max`,
+  min: sql`min`,
+  row_number: sql`row_number`,
+  sum: sql`sum`,
+};
 
 /** Lists, maps and tuples; shapes are made of these. Of tuples versions before 26 have no null. */
 const WITHOUT_NULL = /^(?:Array|Map|Tuple|Nested|Point|Ring|(?:Multi)?(?:LineString|Polygon))$/;

@@ -3,6 +3,7 @@ import {
   type FixedFilter,
   type Formula,
   type FormulaInput,
+  hasOffset,
   type Leaf,
   leavesOf,
   type MetricTree,
@@ -24,6 +25,7 @@ import {
   valueAt,
 } from "./plan.js";
 import { Sources } from "./sources.js";
+import { rowsInUnits } from "./spine-units.js";
 import { filledValue, type Offset, offsetResult, offsetRows, onSpine } from "./spine-joins.js";
 
 /** The rows of a grouping: a column per group, by its key, and per measure. */
@@ -108,6 +110,7 @@ function simpleSource(build: GroupsBuild, use: LeafUse): PlanStep {
 
 /** A simple metric in other periods: joined after its aggregation where the groups are no longer than the offset's grain. */
 function offsetSource(build: GroupsBuild, use: LeafUse, offset: Offset): PlanStep {
+  if (offset.units !== undefined) return rowsInUnits(build, use, offset.units);
   const finest = finestGrain(build, use.leaf);
   const grain = offset.window?.grain ?? offset.toGrain ?? "day";
   const isWeekToGrain = finest === "week" && offset.toGrain !== undefined;
@@ -161,10 +164,10 @@ function isNullOfNulls({ parts, inputs }: Formula): boolean {
 }
 
 function inputValue(build: GroupsBuild, sources: Sources, input: FormulaInput, use: MetricUse): ColumnValue {
-  const { metric, offset: window, offsetToGrain: toGrain } = input;
+  const { metric, offset: window, offsetToGrain: toGrain, offsetUnits: units } = input;
   const inner = { ...use, metric, filters: [...use.filters, ...input.filters] };
-  if (window === undefined && toGrain === undefined) return valueOfMetric(build, sources, inner);
-  const offset = { window, toGrain };
+  if (!hasOffset(input)) return valueOfMetric(build, sources, inner);
+  const offset = { window, toGrain, units };
   if (metric.kind === "leaf")
     return leafValue(
       build,

@@ -3,6 +3,7 @@ import {
   type AggregateMeasure,
   type AskedGroup,
   type AskedGrouping,
+  hasOffset,
   leavesOf,
   METRIC_TIME,
   type ComparedPeriod,
@@ -85,10 +86,7 @@ const perPeriod = (option: string, names: string): HttpError =>
 /** Whether the rows of several groups make its value, as those of one do. */
 function isOfRows(metric: AggregateMeasure["metric"]): boolean {
   if (metric.kind !== "leaf")
-    return metric.inputs.every(
-      ({ metric: input, offset, offsetToGrain }) =>
-        offset === undefined && offsetToGrain === undefined && isOfRows(input),
-    );
+    return metric.inputs.every((input) => !hasOffset(input) && isOfRows(input.metric));
   const { cumulative, converted, nonAdditive, onSpine } = metric;
   const isPlain = cumulative === undefined && nonAdditive === undefined && onSpine === undefined;
   return isPlain && converted === undefined;

@@ -6,6 +6,7 @@ import {
   type Fact,
   type FixedFilter,
   type Grain,
+  hasOffset,
   isGrain,
   joinsTo,
   type Leaf,
@@ -126,12 +127,7 @@ function isCovered(
   const all = [...filters, ...metric.filters];
   if (metric.kind === "leaf") return metric.fact !== asked.rollUp.of || hasLeaf(asked, metric, all, byPeriod);
   return metric.inputs.every((input) =>
-    isCovered(
-      asked,
-      input.metric,
-      [...all, ...input.filters],
-      byPeriod || input.offset !== undefined || input.offsetToGrain !== undefined,
-    ),
+    isCovered(asked, input.metric, [...all, ...input.filters], byPeriod || hasOffset(input)),
   );
 }
 

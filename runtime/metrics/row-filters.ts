@@ -165,6 +165,7 @@ export function filtered(
 export function filteredRows(build: GroupsBuild, rows: RowSet, all: RowFilters): FilterRows {
   const { dialect } = build;
   const { columns, dimension } = rows;
+  const divides = all.filters.flat().some((part) => typeof part === "string" && part.includes("/"));
   const resolve: Resolve = {
     dimension: ({ value }, name, asked) => {
       const { name: shown, column, grain: own } = dimension(name);
@@ -173,7 +174,7 @@ export function filteredRows(build: GroupsBuild, rows: RowSet, all: RowFilters):
         ? value(shown)
         : dialect.comparedTime(dialect.truncated(value(shown), grain, column), grain, column);
     },
-    result: ({ value }, of) => dialect.operand(value(resultName(all, of)), false),
+    result: ({ value }, of) => dialect.operand(value(resultName(all, of)), divides),
   };
   return filtered(build, withResults(build, rows, all), all, { columns, resolve });
 }

@@ -1,4 +1,4 @@
-import type { AskedGroup, Grain, Leaf, Period } from "../core/model/aggregate.js";
+import type { AskedGroup, Grain, Leaf, Period, SpineUnits } from "../core/model/aggregate.js";
 import { mapConditions } from "../core/model/query.js";
 import { constant, join, projectParts, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
@@ -22,6 +22,7 @@ import { periodsOf, timedRows } from "./spine-periods.js";
 export interface Offset {
   readonly window?: Period | undefined;
   readonly toGrain?: Grain | undefined;
+  readonly units?: SpineUnits | undefined;
 }
 
 /** The period whose rows stand in this one by an offset. */

@@ -7,6 +7,7 @@ import {
   type MetricTree,
   needsSpine,
   resultsIn,
+  type SpineUnits,
   withoutMetricTime,
 } from "../core/model/aggregate.js";
 import { columnsOf, type Condition, OWN_ROWS } from "../core/model/query.js";
@@ -27,6 +28,7 @@ export function usedValues(
   useMetrics(aggregate, { metrics, names, filters }, used);
   for (const { relation, value } of aggregate.spines)
     if (metrics.some(needsSpine)) useValue(aggregate, used, relation, value);
+  for (const { spine, value } of metrics.flatMap(unitsIn)) useValue(aggregate, used, spine, value);
   return used;
 }
 
@@ -122,6 +124,14 @@ function useLeaf({ facts, dimensions }: Aggregate, leaf: Leaf, names: ReadonlySe
   }
   if (value !== undefined) use(fact, value);
 }
+
+const unitsIn = (metric: MetricTree): readonly SpineUnits[] =>
+  metric.kind === "leaf"
+    ? []
+    : metric.inputs.flatMap(({ offsetUnits, metric: input }) => [
+        ...unitsIn(input),
+        ...(offsetUnits === undefined ? [] : [offsetUnits]),
+      ]);
 
 function filtersIn(metric: AskedGrouping["measures"][number]["metric"]): Leaf["filters"] {
   if (metric.kind === "leaf") return [...metric.filters, ...(metric.converted?.filters ?? [])];

@@ -26,6 +26,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/metrics/array-dimensions.test.ts",
   "tests/metrics/conversions.test.ts",
   "tests/metrics/custom-grains.test.ts",
+  "tests/metrics/custom-offsets.test.ts",
   "tests/metrics/date-parts.test.ts",
   "tests/metrics/far-joins.test.ts",
   "tests/metrics/filters-by-result.test.ts",

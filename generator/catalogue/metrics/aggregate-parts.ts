@@ -6,6 +6,8 @@ import type {
   DerivedTime,
   DimensionPlace,
   Fact,
+  Grain,
+  SpineUnits,
   TimeSpine,
 } from "@routewright/runtime/model";
 import { columnNamed, isGrain, projectSqlProblem } from "@routewright/runtime/model";
@@ -121,7 +123,7 @@ export class AggregateParts {
       on: [[value, spine.column]],
       ...(isGrain(spine.grain) && { grain: spine.grain }),
     });
-    this.#spineValues.set(to, new Set([...(this.#spineValues.get(to) ?? []), column]));
+    this.#useSpine(to, column);
     return { fact: fact.name, value: column, join: position };
   }
 
@@ -133,6 +135,22 @@ export class AggregateParts {
 
   #spineName(spine: SemanticSpine): string {
     return spineName(this.#spines.indexOf(spine));
+  }
+
+  /** Periods of a time spine by their name; null where no time spine has such. */
+  units(count: number, unit: string): { readonly of: SpineUnits; readonly grain: Grain } | null {
+    for (const spine of this.#spines) {
+      const found = spine.customs.find(({ name }) => name === unit || `${name}s` === unit);
+      if (found === undefined || !isGrain(spine.grain)) continue;
+      const name = this.#spineName(spine);
+      this.#useSpine(name, found.column);
+      return { of: { count, spine: name, value: found.column }, grain: spine.grain };
+    }
+    return null;
+  }
+
+  #useSpine(name: string, column: string): void {
+    this.#spineValues.set(name, new Set([...(this.#spineValues.get(name) ?? []), column]));
   }
 
   get #spines(): readonly SemanticSpine[] {

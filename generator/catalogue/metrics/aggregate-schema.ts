@@ -42,7 +42,16 @@ const leaf = openRecord(
 const formula = openRecord({
   kind: oneOf(["formula", "ratio"]),
   parts: listOf({ anyOf: [text, openRecord({ alias: text })] } satisfies Schema),
-  inputs: listOf(openRecord({ alias: text, metric, filters }, { offset: period, offsetToGrain: grain })),
+  inputs: listOf(
+    openRecord(
+      { alias: text, metric, filters },
+      {
+        offset: period,
+        offsetToGrain: grain,
+        offsetUnits: openRecord({ count: number, spine: text, value: text }),
+      },
+    ),
+  ),
   filters,
 });
 

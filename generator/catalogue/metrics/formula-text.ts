@@ -188,10 +188,15 @@ export class FormulaTexts {
     ].join("; ");
   }
 
-  #input({ alias, metric, filters, offset, offsetToGrain }: FormulaInput): string {
+  #input({ alias, metric, filters, offset, offsetToGrain, offsetUnits: units }: FormulaInput): string {
     const how = [
       ...this.#where(filters, factsIn(metric)),
       ...(offset === undefined ? [] : [`${periodText(offset)} earlier`]),
+      ...(units === undefined
+        ? []
+        : [
+            `${String(units.count)} of ${this.#value(units.spine, units.value)} of ${this.#label(units.spine)} earlier`,
+          ]),
       ...(offsetToGrain === undefined ? [] : [`at the start of the ${offsetToGrain}`]),
     ];
     return `${alias} is [${[this.#tree(metric), ...how].join("; ")}]`;

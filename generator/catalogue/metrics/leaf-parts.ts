@@ -33,7 +33,9 @@ export function periodOf({ count, granularity }: WrittenPeriod): Period {
 
 export function standardGrain(text: string): Grain {
   if (isGrain(text)) return text;
-  throw new NotCompiled(`The grain ${text} is a custom one, which is not compiled.`);
+  throw new NotCompiled(
+    `${text || "Nothing"} is no standard grain: a custom one may stand in groups, filters and offset_window of derived metrics alone, as in MetricFlow.`,
+  );
 }
 
 /** The texts around the parts that are values. */

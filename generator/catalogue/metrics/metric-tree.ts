@@ -1,6 +1,7 @@
 import {
   type FixedFilter,
   type FormulaInput,
+  type Grain,
   type Leaf,
   METRIC_TIME,
   type MetricTree,
@@ -113,13 +114,37 @@ export class MetricTrees {
     const tree = this.#tree(metric, depth + 1);
     if (offset !== null || offsetToGrain !== "")
       for (const leaf of leavesIn(tree)) this.#leaves.requireTime(leaf);
+    const units = offset === null ? null : this.#parts.units(offset.count, offset.granularity);
+    if (units !== null) this.#requireUnits(name, tree, units.grain);
+    if ((offset !== null || offsetToGrain !== "") && hasUnits(tree))
+      throw new NotCompiled(`An offset of ${name}, which has one by a custom grain itself, is not compiled.`);
     return {
       alias,
       metric: tree,
       filters: filters.map((template) => this.#leaves.filter(template, of)),
-      ...(offset !== null && { offset: periodOf(offset) }),
+      ...(units !== null && { offsetUnits: units.of }),
+      ...(offset !== null && units === null && { offset: periodOf(offset) }),
       ...(offsetToGrain !== "" && { offsetToGrain: standardGrain(offsetToGrain) }),
     };
+  }
+
+  /** Days move by such an offset: rows of a simple metric whose time has the days of the time spine. */
+  #requireUnits(name: string, tree: MetricTree, grain: Grain): void {
+    const isPlain =
+      tree.kind === "leaf" &&
+      tree.cumulative === undefined &&
+      tree.converted === undefined &&
+      tree.nonAdditive === undefined;
+    if (!isPlain)
+      throw new NotCompiled(
+        `An offset of ${name} by a custom grain is not compiled: it is no simple metric.`,
+      );
+    const model = this.#index.model(tree.fact);
+    const own = model === undefined ? undefined : this.#index.reachable(model).get(tree.time ?? "")?.grain;
+    if (own !== grain)
+      throw new NotCompiled(
+        `An offset of ${name} by a custom grain needs a time by ${grain}, as the time spine has.`,
+      );
   }
 
   /** What a filter compares of another metric, which is grouped by an entity of its own, or of what it is joined to. */
@@ -179,6 +204,10 @@ export function shiftedLeaves(tree: MetricTree): ReadonlySet<Leaf> {
   const accumulated = leavesIn(tree).filter(({ cumulative }) => cumulative !== undefined);
   return new Set([...timedLeaves(tree), ...accumulated]);
 }
+
+const hasUnits = (tree: MetricTree): boolean =>
+  tree.kind !== "leaf" &&
+  tree.inputs.some(({ offsetUnits, metric }) => offsetUnits !== undefined || hasUnits(metric));
 
 function leavesIn(tree: MetricTree): readonly Leaf[] {
   return tree.kind === "leaf" ? [tree] : tree.inputs.flatMap(({ metric }) => leavesIn(metric));

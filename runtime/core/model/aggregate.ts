@@ -175,6 +175,14 @@ export interface FormulaInput {
   readonly filters: readonly FixedFilter[];
   readonly offset?: Period;
   readonly offsetToGrain?: Grain;
+  readonly offsetUnits?: SpineUnits;
+}
+
+/** A number of the periods that a value of a time spine names. */
+export interface SpineUnits {
+  readonly count: number;
+  readonly spine: string;
+  readonly value: string;
 }
 
 /** A formula of the dbt project over its inputs; of a ratio `numerator / denominator` as floats. */
@@ -348,10 +356,7 @@ export function hasTime(metric: MetricTree): boolean {
 /** Whether a metric may read periods of a time spine. */
 export function needsSpine(metric: MetricTree): boolean {
   if (metric.kind === "leaf") return metric.cumulative !== undefined || metric.onSpine === true;
-  return metric.inputs.some(
-    ({ offset, offsetToGrain, metric: input }) =>
-      offset !== undefined || offsetToGrain !== undefined || needsSpine(input),
-  );
+  return metric.inputs.some((input) => hasOffset(input) || needsSpine(input.metric));
 }
 
 /** Leaves whose values belong to a period: they are asked by time. */
@@ -361,9 +366,11 @@ export function timedLeaves(metric: MetricTree): readonly Leaf[] {
   return window === undefined && toGrain === undefined ? [] : [metric];
 }
 
-function timedInput({ metric, offset, offsetToGrain }: FormulaInput): readonly Leaf[] {
-  return offset === undefined && offsetToGrain === undefined ? timedLeaves(metric) : leavesOf(metric);
-}
+const timedInput = (input: FormulaInput): readonly Leaf[] =>
+  hasOffset(input) ? leavesOf(input.metric) : timedLeaves(input.metric);
+
+export const hasOffset = ({ offset, offsetToGrain, offsetUnits }: FormulaInput): boolean =>
+  offset !== undefined || offsetToGrain !== undefined || offsetUnits !== undefined;
 
 /** Everything that `group_by` may name. */
 export function groupNames(groups: readonly AggregateGroup[]): readonly string[] {

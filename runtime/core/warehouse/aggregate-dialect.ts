@@ -104,5 +104,5 @@ export interface AggregateDialect {
     column: ResultColumn | null,
   ) => Part | null;
   /** A function of the engine's own. */
-  readonly functionName: (name: "max" | "min" | "row_number" | "sum") => Sql;
+  readonly functionName: (name: "dense_rank" | "max" | "min" | "row_number" | "sum") => Sql;
 }
