@@ -45,9 +45,13 @@ export class AggregateEngine {
   }
 
   /** From a roll-up that has all that is asked, else from the relations themselves. */
-  async prepare(selection: Selection, version: string | null): Promise<PreparedGrouping> {
+  async prepare(
+    selection: Selection,
+    version: string | null,
+    readsRollUps: boolean,
+  ): Promise<PreparedGrouping> {
     const prepared = await this.#prepared(selection, () => version);
-    if (selection.grouping?.aggregate.rollUps === undefined) return prepared;
+    if (!readsRollUps || selection.grouping?.aggregate.rollUps === undefined) return prepared;
     const { preparedRollUp } = await import("./prepared-roll-up.js");
     const { relations, rollUpVersion } = this.#options;
     const prepare = (own: Selection, versionOf: VersionOf) => this.#prepared(own, versionOf);

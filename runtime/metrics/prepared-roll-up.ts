@@ -35,7 +35,8 @@ export async function preparedRollUp(
     if (version === null) continue;
     try {
       const found = await readRollUp(selection, prepared, options, { rollUp, version });
-      if (found !== null) return { ...found, rollUp: rollUp.relation.join(".") };
+      const { node, relation } = rollUp;
+      if (found !== null) return { ...found, rollUp: { relation: relation.join("."), node, version } };
     } catch {
       // It does not exist, or lacks a column: the relations themselves answer, or say what is wrong.
     }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { byEngine, ownerQuery } from "../support/engines.js";
+import { ownRole } from "../support/database-roles.js";
+import { byEngine, engine, ownerQuery } from "../support/engines.js";
 import { generateInto, ownFolder, startFolder, startManifest } from "../support/service.js";
 import { DECLARED, rollUpManifest, rollUpRequests, rollUpTables } from "./roll-up-tables.js";
 
@@ -134,6 +135,15 @@ describe("the rows themselves answer", () => {
     expect(before.isRolledUp).toBe(true);
     await changed(`DROP TABLE IF EXISTS ${own}.orders_by_month`);
     expect(await ask(url, REVENUE)).toEqual({ ...before, isRolledUp: false });
+  });
+
+  it.runIf(engine === "postgres")("where the role may not read the roll-up", async () => {
+    const role = await ownRole(schema);
+    await ownerQuery(`REVOKE SELECT ON ${schema}.orders_by_month FROM ${role.name}`);
+    const monthlyOnly = rollUpManifest(schema, only("orders_by_month"));
+    const { url } = await started(monthlyOnly, { DATABASE_URL: role.url });
+    const wanted = { ...(await ask(plain.url, REVENUE)), isRolledUp: false };
+    expect([await ask(url, REVENUE), await ask(url, REVENUE)]).toEqual([wanted, wanted]);
   });
 
   it("where columns have other types", async () => {

@@ -32,8 +32,8 @@ export interface PreparedGrouping {
   readonly filtered: (results: ResultColumns) => readonly ResultColumns[];
   /** Whether it reads columns of stored relations alone, and no SQL of the project is in it. */
   readonly isOfStored: boolean;
-  /** The roll-up that it reads, as `schema.name`. */
-  readonly rollUp?: string;
+  /** The roll-up that it reads: its relation as `schema.name`, its dbt node, and the version of its rows. */
+  readonly rollUp?: { readonly relation: string; readonly node: string; readonly version: string };
 }
 
 /** `condition`: only rows that it selects count. `isGroup`: they are a group, which has a row. */

@@ -28,24 +28,35 @@ interface GroupingsOptions {
 /** What an engine makes of groups and measures: statements for the types that their relations have. */
 export class Groupings {
   readonly #options: GroupingsOptions;
+  /** Roll-ups that the database does not answer from, by their dbt nodes, with their versions. Bounded by the roll-ups of the project. */
+  readonly #refused = new Map<string, string>();
   #engine: InstanceType<MetricsModule["AggregateEngine"]> | null = null;
 
   constructor(options: GroupingsOptions) {
     this.#options = options;
   }
 
-  async prepare(selection: Selection, version: string | null): Promise<PreparedGrouping> {
+  async prepare(
+    selection: Selection,
+    version: string | null,
+    readsRollUps = true,
+  ): Promise<PreparedGrouping> {
     const { dialect, ...options } = this.#options;
+    const rollUpVersion = (node: string): string | null => {
+      const current = options.rollUpVersion(node);
+      return this.#refused.get(node) === current ? null : current;
+    };
     const written = dialect();
     if (written === null) throw new Error("The engine has no aggregates.");
     const { AggregateEngine } = await loadMetrics();
-    this.#engine ??= new AggregateEngine({ ...options, dialect: written });
-    return this.#engine.prepare(selection, version);
+    this.#engine ??= new AggregateEngine({ ...options, rollUpVersion, dialect: written });
+    return this.#engine.prepare(selection, version, readsRollUps);
   }
 
   /**
    * Runs a query of groups. Where the types of what they read have changed since they were looked up, it runs again with those of
-   * now, while they change for up to `RETRY_MS`.
+   * now, while they change for up to `RETRY_MS`. Where the database refuses a roll-up, such as one that its role may not read, the
+   * rows themselves answer.
    */
   async run<T>(
     selection: Selection,
@@ -53,16 +64,25 @@ export class Groupings {
     work: (prepared: PreparedGrouping, columns: ResultColumns) => Promise<T>,
   ): Promise<T> {
     const until = performance.now() + RETRY_MS;
+    let refused: PreparedGrouping["rollUp"];
     for (let pauseMs = FIRST_RETRY_PAUSE_MS; ; pauseMs *= 2) {
       let used = null as UsedTypes | null;
+      let rollUp: PreparedGrouping["rollUp"];
       try {
-        const prepared = await this.prepare(selection, context.version);
-        if (selection.grouping?.aggregate.rollUps) context.onRollUp?.(prepared.rollUp ?? null);
-        return await this.#options.relations.query(prepared.source, context, (columns) => {
+        const prepared = await this.prepare(selection, context.version, refused === undefined);
+        rollUp = prepared.rollUp;
+        if (selection.grouping?.aggregate.rollUps) context.onRollUp?.(rollUp?.relation ?? null);
+        const made = await this.#options.relations.query(prepared.source, context, (columns) => {
           used = typesOf(prepared, columns);
           return work(prepared, columns);
         });
+        if (refused !== undefined) this.#refused.set(refused.node, refused.version);
+        return made;
       } catch (error) {
+        if (rollUp !== undefined && this.#options.changeIn(error) !== "none" && context.isStillNeeded()) {
+          refused = rollUp;
+          continue;
+        }
         if (!(await this.#haveChanged(selection, context.version, used, error))) throw error;
         if (performance.now() > until || !context.isStillNeeded()) throw error;
       }
@@ -82,7 +102,8 @@ export class Groupings {
     if (change === "none") return false;
     relations.expire(readBy(selection));
     if (change === "certain") return true;
-    const found = await this.prepare(selection, version);
+    // One that answers from a roll-up has failed without it.
+    const found = await this.prepare(selection, version, false);
     return !isDeepStrictEqual(typesOf(found, await relations.columns(found.source, version)), used);
   }
 }
