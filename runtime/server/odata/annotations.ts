@@ -101,7 +101,8 @@ function aggregation({ endpoint: { spec }, properties }: OdataSet): Annotations 
   const groups = new Set(aggregate.measures.flatMap((measure) => measure.groups.map(({ name }) => name)));
   return {
     "Aggregation.ApplySupported": record({
-      Transformations: ["filter", "groupby", "aggregate", "concat"],
+      Transformations: ["filter", "groupby", "aggregate", "concat", "topcount", "bottomcount"],
+      Rollup: { member: "SingleHierarchy", of: "Org.OData.Aggregation.V1.RollupType" },
       GroupableProperties: paths(properties.filter(({ column }) => groups.has(column.name))),
     }),
     ...Object.fromEntries(

@@ -15,6 +15,8 @@ export interface Grouped {
   readonly filters: readonly string[];
   readonly groups: readonly string[];
   readonly measures: readonly string[];
+  /** Whether the totals of the first groups follow, down to that of all (`rollup($all,…)`). */
+  readonly isRolledUp?: true;
   /** Conditions on the groups. */
   readonly having?: readonly string[];
   readonly top?: { readonly count: string; readonly by: string; readonly direction: "ASC" | "DESC" };
@@ -27,7 +29,7 @@ const notOffered = (text: string) =>
   httpError("notImplemented", { name: text.slice(0, 50).toWellFormed(), reason: APPLY });
 
 const APPLY =
-  "$apply has filter(…), groupby((…),aggregate(…)) and aggregate(…) of the endpoint's groups and measures, then filter(…), topcount(…) or bottomcount(…), and concat(…) of two of these";
+  "$apply has filter(…), groupby((…),aggregate(…)), groupby((rollup($all,…)),aggregate(…)) and aggregate(…) of the endpoint's groups and measures, then filter(…), topcount(…) or bottomcount(…), and concat(…) of two of these";
 
 /** The queries of `$apply`. */
 export function readApply(text: string): Result<readonly Grouped[]> {
@@ -57,7 +59,9 @@ function readAfter(grouped: Grouped, steps: readonly (Transformation | null)[]):
     const isLast = i === steps.length - 1;
     if (step?.name === "filter") having.push(step.inside);
     else {
-      const top = isLast && step !== null ? topOf(step) : undefined;
+      // The first of groups and totals together would be others than the first groups.
+      const hasTop = isLast && step !== null && grouped.isRolledUp !== true;
+      const top = hasTop ? topOf(step) : undefined;
       return top === undefined ? notOffered(step?.name ?? "") : [{ ...grouped, having, top }];
     }
   }
@@ -81,13 +85,22 @@ function readLast({ name, inside }: Transformation, filters: readonly string[]):
   if (name === "aggregate")
     return isNames(parts) ? [{ filters, groups: [], measures: parts }] : notOffered(inside);
   const [by = "", then = "", ...more] = parts;
-  const groups = /^\(.*\)$/s.test(by) ? (partsAt(",", by.slice(1, -1)) ?? []) : [];
+  const named = /^\(.*\)$/s.test(by) ? (partsAt(",", by.slice(1, -1)) ?? []) : [];
+  const rolledUp = rolledUpIn(named);
+  const groups = rolledUp ?? named;
   const aggregate = callOf(then);
   const measures = aggregate?.name === "aggregate" ? (partsAt(",", aggregate.inside) ?? []) : [];
   const isGroupBy = name === "groupby" && more.length === 0 && groups.length > 0;
   return isGroupBy && isNames(groups) && isNames(measures) && measures.length > 0
-    ? [{ filters, groups, measures }]
+    ? [{ filters, groups, measures, ...(rolledUp && { isRolledUp: true }) }]
     : notOffered(name);
+}
+
+/** The groups of `rollup($all,…)`, which stands alone; null for others. */
+function rolledUpIn([only = "", ...others]: readonly string[]): readonly string[] | null {
+  const call = others.length === 0 ? callOf(only) : null;
+  const [all, ...groups] = call?.name === "rollup" ? (partsAt(",", call.inside) ?? []) : [];
+  return all === "$all" ? groups : null;
 }
 
 const isNames = (parts: readonly string[]): boolean =>
@@ -150,6 +163,7 @@ export async function resolveGrouped(
     ...{ group_by: groups.join(","), [aggregate.of]: measures.join(",") },
     ...{ [FILTER]: filters.map((each) => `(${each})`).join(" and "), sort_by: by },
     ...{ sort_direction: by && direction, limit, offset: skip, cursor: skiptoken, top: grouped.top?.count },
+    totals: grouped.isRolledUp && "true",
   };
   const sent = Object.entries(named).flatMap(([name, value]) =>
     value ? [[name, { from: "query" as const, texts: [value] }] as const] : [],
@@ -162,7 +176,11 @@ export async function resolveGrouped(
   const first = top === null ? null : { limit: Math.max(1, top), offset: 0, lookAhead: true };
   const plain = page === null ? first : { ...page, envelope: false };
   const selection = { ...query.selection, page: plain };
-  return { query: { ...query, selection }, top, selected: [...groups, ...measures] };
+  return {
+    query: { ...query, selection },
+    top,
+    selected: [...groups, ...(grouped.isRolledUp ? ["level"] : []), ...measures],
+  };
 }
 
 /** Names in a condition, without its texts. */
