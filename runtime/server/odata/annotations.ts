@@ -31,6 +31,7 @@ const paths = (properties: readonly OdataProperty[]) => properties.map(({ name }
 
 /** What the service as a whole offers. */
 export const SERVICE_ANNOTATIONS: Annotations = {
+  "Core.ODataVersions": "4.0,4.01",
   "Capabilities.ConformanceLevel": {
     member: "Intermediate",
     of: "Org.OData.Capabilities.V1.ConformanceLevelType",

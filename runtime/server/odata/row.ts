@@ -1,4 +1,5 @@
 import { httpError, type HttpError, isHttpError, type Result } from "../../core/model/errors.js";
+import { FILTER_LIMITS } from "../../core/model/limits.js";
 import type { Reply } from "../../core/http/send.js";
 import { requestAddress } from "../../core/http/request-address.js";
 import { BufferedResult } from "../../core/response/buffered-result.js";
@@ -6,7 +7,7 @@ import type { QueryResult } from "../../core/response/answer.js";
 import { answerOdata, textOf } from "./answer.js";
 import { versionHeaders } from "./errors.js";
 import { readKey } from "./filter.js";
-import type { SystemOption } from "./options.js";
+import { type SystemOption, withAliases } from "./options.js";
 import { contextOf, formOf, otherOption, resolvedFor, ROOT, type SetRequest } from "./set-request.js";
 import type { OdataProperty } from "./sets.js";
 
@@ -30,7 +31,7 @@ export async function serveRow(asked: SetRequest, path: RowPath): Promise<Reply 
   if (refused) return refused;
   const property = set.properties.find(({ name }) => name === path.property);
   if (path.property !== null && property === undefined) return httpError("notFound");
-  const conditions = set.keys === null ? httpError("notFound") : await readKey(set, set.keys, path.key);
+  const conditions = set.keys === null ? httpError("notFound") : await keyOf(asked, set.keys, path.key);
   if (isHttpError(conditions)) return conditions;
   const resolving = resolvedFor(asked, { conditions, limit: 1, ...(property && { property }) });
   return answerOdata(exchange, set, resolving, false, (query) => ({
@@ -46,6 +47,13 @@ export async function serveRow(asked: SetRequest, path: RowPath): Promise<Reply 
     },
   }));
 }
+
+/** A key may be an alias: an address has no way to write some characters (OData 4.01, 13.2.1). */
+const keyOf = (
+  { set, options: { aliases } }: SetRequest,
+  keys: readonly OdataProperty[],
+  text: string,
+): ReturnType<typeof readKey> => readKey(set, keys, withAliases(text, aliases, FILTER_LIMITS.bytes));
 
 interface FoundRow {
   /** The JSON of a row with the property alone. */
