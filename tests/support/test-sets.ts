@@ -101,7 +101,6 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("core/request", "costly-requests", "injection"),
     ...within("diff", "aggregate-mutations"),
     ...within("lint", "arbitrary"),
-    ...within("core/handler", "document-examples", "parameter-examples", "properties", "schemathesis"),
     ...within("metrics", "against-postgres", "every-cumulative", "group-options", "roll-ups"),
     ...within(
       "core/handler",
@@ -111,7 +110,6 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
       "properties",
       "schemathesis",
     ),
-    ...within("metrics", "against-postgres", "every-cumulative", "group-options"),
     ...within(
       "clickhouse",
       "against-postgres",
