@@ -6,9 +6,10 @@ import {
 } from "../core/model/aggregate.js";
 import { columnNamed } from "../core/model/column-names.js";
 import type { Relation } from "../core/model/endpoint.js";
-import { columnsOf, type Condition, type Selection, withDigest } from "../core/model/query.js";
+import { columnsOf, type Selection, withDigest } from "../core/model/query.js";
 import { groupingKey } from "../core/model/query-key.js";
 import type { DerivedRows, Relations } from "../core/warehouse/relations.js";
+import { KeptGroupings, type LookUpColumns } from "../core/warehouse/kept-groupings.js";
 import { join, sql, type Sql } from "../core/warehouse/sql.js";
 import type {
   DescribedRelation,
@@ -39,6 +40,7 @@ export interface AggregateOptions {
 /** Makes statements of groups: it asks the database for the types of what they read. */
 export class AggregateEngine {
   readonly #options: AggregateOptions;
+  readonly #kept = new KeptGroupings<PreparedRelations>();
 
   constructor(options: AggregateOptions) {
     this.#options = options;
@@ -50,41 +52,49 @@ export class AggregateEngine {
     version: string | null,
     readsRollUps: boolean,
   ): Promise<PreparedGrouping> {
-    const prepared = await this.#prepared(selection, () => version);
+    const prepared = await this.#kept.get(
+      selection,
+      this.#columnsIn(() => version),
+      (look) => this.#prepared(selection, look),
+    );
     if (!readsRollUps || selection.grouping?.aggregate.rollUps === undefined) return prepared;
     const { preparedRollUp } = await import("./prepared-roll-up.js");
     const { relations, rollUpVersion } = this.#options;
-    const prepare = (own: Selection, versionOf: VersionOf) => this.#prepared(own, versionOf);
+    const prepare = (own: Selection, versionOf: VersionOf) => this.#prepared(own, this.#columnsIn(versionOf));
     return preparedRollUp(selection, prepared, { version, relations, rollUpVersion, prepare });
   }
 
+  #columnsIn(versionOf: VersionOf): LookUpColumns {
+    const { relations } = this.#options;
+    return (source) => {
+      const [relation] = "key" in source ? source.relations : [source];
+      return relations.columns(source, relation === undefined ? null : versionOf(relation));
+    };
+  }
+
+  /** What it makes follows from all of the selection except the values of its conditions, and from the columns. */
   async #prepared(
     { grouping: asked, conditions }: Selection,
-    versionOf: VersionOf,
+    look: LookUpColumns,
   ): Promise<PreparedRelations> {
     if (asked === undefined) throw new Error("Not a grouping.");
     const { dialect, describe } = this.#options;
     const used = usedValues(asked, conditions);
-    const grouping = await this.#withOwnNames(asked, [...used.keys()], versionOf);
+    const grouping = await this.#withOwnNames(asked, [...used.keys()], look);
     const types = new Map<string, ResultColumns>();
-    for (const [name, values] of used)
-      types.set(name, await this.#typesOf(grouping, name, values, versionOf));
-    const build = (placed: readonly Condition[]): GroupsBuild => ({
-      grouping,
-      types,
-      dialect,
-      conditions: placed,
-      rowsOf: groupRows,
-    });
-    requireNulls(build([]));
+    for (const [name, values] of used) types.set(name, await this.#typesOf(grouping, name, values, look));
+    const build: GroupsBuild = { grouping, types, dialect, conditions, rowsOf: groupRows };
+    const bare = { ...build, conditions: [] };
+    requireNulls(bare);
     const relations = [...used.keys()].map((name) => named(grouping.aggregate.relations, name).relation);
+    const filtered = filteredColumns(build);
     return {
       types,
       source: {
         key: groupingKey(grouping),
         relations,
         describe: () =>
-          describe({ select: groupedRows(build([]), []), names: answeredNames(grouping), relations }),
+          describe({ select: groupedRows(bare, []), names: answeredNames(grouping), relations }),
       },
       read: [...types]
         .filter(([, columns]) => columns.length > 0)
@@ -93,34 +103,22 @@ export class AggregateEngine {
           const values = of.values.filter((value) => used.get(name)?.has(value.name));
           return { select: valuesSelect({ ...of, values }, dialect), columns };
         }),
-      select: (placed, results) => groupedRows(build(placed), results),
-      filtered: (results) => [...filteredColumns(build(conditions)), resultColumns(results)],
-      isOfStored: !hasProjectSql(grouping, used) && (await this.#areStored(relations, versionOf)),
+      select: (results) => groupedRows(build, results),
+      filtered: (results) => [...filtered, resultColumns(results)],
+      isOfStored: !hasProjectSql(grouping, used) && (await areStored(relations, look)),
     };
-  }
-
-  async #areStored(relations: readonly Relation[], versionOf: VersionOf): Promise<boolean> {
-    for (const relation of relations) {
-      const [column] = await this.#options.relations.columns(relation, versionOf(relation));
-      if (column?.isStored !== true) return false;
-    }
-    return true;
   }
 
   /** The grouping with the relations' own names of their columns, which a model may write in another letter case. */
   async #withOwnNames(
     grouping: AskedGrouping,
     names: readonly string[],
-    versionOf: VersionOf,
+    look: LookUpColumns,
   ): Promise<AskedGrouping> {
     const { aggregate } = grouping;
     const relations: AggregateRelation[] = [];
     for (const of of aggregate.relations)
-      relations.push(
-        names.includes(of.name)
-          ? withNamesOf(of, await this.#options.relations.columns(of.relation, versionOf(of.relation)))
-          : of,
-      );
+      relations.push(names.includes(of.name) ? withNamesOf(of, await look(of.relation)) : of);
     if (relations.every((of, i) => of === aggregate.relations[i])) return grouping;
     const identity = `${aggregate.digest} ${JSON.stringify(relations)}`;
     return { ...grouping, aggregate: withDigest({ ...aggregate, relations }, identity) };
@@ -131,12 +129,12 @@ export class AggregateEngine {
     { aggregate }: AskedGrouping,
     name: string,
     used: ReadonlySet<string>,
-    versionOf: VersionOf,
+    look: LookUpColumns,
   ): Promise<ResultColumns> {
     const of = named(aggregate.relations, name);
     const values = of.values.filter((value) => used.has(value.name));
     if (values.length === 0) return [];
-    const { relations, dialect, describe } = this.#options;
+    const { dialect, describe } = this.#options;
     const source: DerivedRows = {
       key: JSON.stringify([of.relation, values]),
       relations: [of.relation],
@@ -147,8 +145,16 @@ export class AggregateEngine {
         return { ...found, columns: found.columns.map((column) => withZone(column, of)) };
       },
     };
-    return relations.columns(source, versionOf(of.relation));
+    return look(source);
   }
+}
+
+async function areStored(relations: readonly Relation[], look: LookUpColumns): Promise<boolean> {
+  for (const relation of relations) {
+    const [column] = await look(relation);
+    if (column?.isStored !== true) return false;
+  }
+  return true;
 }
 
 function withNamesOf(of: AggregateRelation, columns: ResultColumns): AggregateRelation {

@@ -10,10 +10,11 @@ import {
   leavesOf,
   withoutMetricTime,
 } from "../core/model/aggregate.js";
-import type { Condition } from "../core/model/query.js";
+import { type ColumnCondition, type Condition, isGroup } from "../core/model/query.js";
 import { httpError } from "../core/model/errors.js";
 import { type ResultColumn, type ResultColumns, ValueRefused } from "../core/warehouse/warehouse.js";
-import type { AggregateDialect } from "../core/warehouse/aggregate-dialect.js";
+import type { AggregateDialect, Part } from "../core/warehouse/aggregate-dialect.js";
+import { deferred } from "../core/warehouse/sql.js";
 import { groupName, type PlanStep } from "./plan.js";
 
 /** What a statement of groups is made from. */
@@ -142,3 +143,26 @@ export function groupColumn({ dialect, types, grouping }: GroupsBuild, group: As
 /** The refusal of what would be null in rows of an answer and cannot. */
 export const withoutNull = (option: string, names: string): ValueRefused =>
   new ValueRefused(httpError("notCombined", { option, names, reason: "whose type has no null" }));
+
+/** A condition of the request with its position, by which its value is found. */
+export interface Placed {
+  readonly condition: Condition;
+  readonly position: number;
+}
+
+/** A condition with the values that a selection has at its position: a statement serves all that have the same form. */
+export function deferredCondition(
+  { where }: Pick<AggregateDialect, "where">,
+  { condition, position }: Placed,
+  columns: ResultColumns,
+): Part {
+  return deferred(({ conditions }) =>
+    where(withValues(condition, conditions[position] as Condition), position, columns),
+  );
+}
+
+function withValues(form: Condition, values: Condition): Condition {
+  if (!isGroup(form)) return { ...(values as ColumnCondition), column: form.column };
+  const { of } = values as typeof form;
+  return { ...form, of: form.of.map((each, i) => withValues(each, of[i] as Condition)) };
+}

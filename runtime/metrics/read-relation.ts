@@ -2,7 +2,7 @@ import type { AggregateRelation } from "../core/model/aggregate.js";
 import { type Condition, OWN_ROWS } from "../core/model/query.js";
 import { EMPTY, projectParts, sql, type Sql } from "../core/warehouse/sql.js";
 import type { AggregateDialect } from "../core/warehouse/aggregate-dialect.js";
-import { type GroupsBuild, named } from "./groups-build.js";
+import { deferredCondition, type GroupsBuild, named } from "./groups-build.js";
 import type { Named, ReadRelation } from "./plan.js";
 
 /** Reads values of a relation: only the rows of the caller's organization where it has others too. */
@@ -34,7 +34,8 @@ export function readRelation(
   if (own === undefined || relation.rows === undefined) return read;
   const { column } = relation.rows;
   const owner = { ...named(known, ownerValue(relation)), name: column };
-  const condition = dialect.where({ ...own, column } as Condition, position, [owner]);
+  const placed = { condition: { ...own, column } as Condition, position };
+  const condition = deferredCondition(dialect, placed, [owner]);
   return { ...read, conditions: [condition], names: [...read.names, column] };
 }
 

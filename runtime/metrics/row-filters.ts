@@ -18,16 +18,17 @@ import {
 import { join, projectParts, sql } from "../core/warehouse/sql.js";
 import type { ResultColumns } from "../core/warehouse/warehouse.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
-import { type GroupsBuild, isTimeOf, type LeafUse, named } from "./groups-build.js";
+import {
+  deferredCondition,
+  type GroupsBuild,
+  isTimeOf,
+  type LeafUse,
+  named,
+  type Placed,
+} from "./groups-build.js";
 import type { ColumnExpression, ColumnValue, FilterRows, PlanStep, ReadColumns } from "./plan.js";
 import { resultName, withResults } from "./results-of-entities.js";
 import { isOnlyOn, onRows, type RowSet } from "./row-set.js";
-
-/** A condition of the request with its position, by which its value is found. */
-export interface Placed {
-  readonly condition: Condition;
-  readonly position: number;
-}
 
 /** The filters and conditions of rows. */
 export interface RowFilters {
@@ -139,7 +140,7 @@ export function conditionOn(
       return column === each.column ? each : { ...each, column };
     });
     const read = columnsOf(compared).map((name) => ({ ...named(columns, name), name: nameOf(name) }));
-    return dialect.where(own, position, read);
+    return deferredCondition(dialect, { condition: own, position }, read);
   };
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Aggregate, AskedGroup, Leaf } from "../../runtime/core/model/aggregate.js";
 import { type Condition, withDigest } from "../../runtime/core/model/query.js";
 import { CLICKHOUSE_AGGREGATES } from "../../runtime/clickhouse/aggregates.js";
+import { resolved } from "../../runtime/core/warehouse/sql.js";
 import { groupedRows } from "../../runtime/metrics/answer-rows.js";
 import { groupRows } from "../../runtime/metrics/grouped-rows.js";
 import { POSTGRES_AGGREGATES } from "../../runtime/postgres/aggregates.js";
@@ -44,13 +45,11 @@ function statementOf(
   const isPostgres = on === "postgres";
   const types = isPostgres ? ["text", "date", "numeric"] : ["String", "Date", "Decimal(18, 2)"];
   const columns = VALUES.map((value, i) => ({ name: value.name, type: types[i] ?? "" }));
-  const { texts } = groupedRows(
+  const measures = [{ name, groups: [], metric }];
+  const grouping = { aggregate: withDigest(aggregate ?? aggregateOf()), groups, measures };
+  const part = groupedRows(
     {
-      grouping: {
-        aggregate: withDigest(aggregate ?? aggregateOf()),
-        groups,
-        measures: [{ name, groups: [], metric }],
-      },
+      grouping,
       conditions,
       types: new Map([
         ["payments", columns],
@@ -61,6 +60,7 @@ function statementOf(
     },
     [],
   );
+  const { texts } = resolved(part, { grouping, conditions, sort: [], page: null });
   return texts.join("$1").replace(/ WINDOW types AS .*?have changed'\)\)\)/, "");
 }
 

@@ -18,6 +18,7 @@ export const CACHES = {
   plans: { service: "data", maxBytes: 32 * MB, lifeSeconds: 60 },
   choices: { service: "data", maxBytes: 16 * MB, lifeSeconds: 60 },
   derived_columns: { service: "data", maxBytes: 2 * MB, lifeSeconds: null },
+  groupings: { service: "data", maxBytes: 8 * MB, lifeSeconds: 60 },
   callers: { service: "data", maxBytes: 4 * MB, lifeSeconds: null },
   customer_tokens: { service: "ramp", maxBytes: 4 * MB, lifeSeconds: null },
   provider_schemas: { service: "ramp", maxBytes: 16 * MB, lifeSeconds: null },

@@ -26,8 +26,8 @@ export interface PreparedGrouping {
   readonly source: DerivedRows;
   /** The values that it reads of its relations, with their types. */
   readonly read: readonly SourceColumns[];
-  /** `results`: its columns. */
-  readonly select: (conditions: readonly Condition[], results: ResultColumns) => Sql<Selection>;
+  /** Its conditions are deferred parts. `results`: its columns. */
+  readonly select: (results: ResultColumns) => Sql<Selection>;
   /** The columns that conditions compare with, of each fact and of the results. */
   readonly filtered: (results: ResultColumns) => readonly ResultColumns[];
   /** Whether it reads columns of stored relations alone, and no SQL of the project is in it. */

@@ -24,7 +24,7 @@ import { Relations } from "./relations.js";
 import { typeCondition } from "./typed-condition.js";
 import { explainedIn, withDeclaredNames, withNamesOf } from "./served-columns.js";
 import type { SharedResource } from "./caller-shares.js";
-import type { Sql } from "./sql.js";
+import { resolved, type Sql } from "./sql.js";
 import { Budget, type SpoolBudget } from "./spool.js";
 import {
   type AggregateResult,
@@ -245,10 +245,10 @@ export abstract class BaseEngine implements Warehouse {
     { select, read, filtered, isOfStored }: PreparedGrouping,
     results: ResultColumns,
   ): EngineQuery {
-    const { conditions } = query.selection;
     const compared = filtered(results);
-    this.#requireValues(conditions, compared);
-    return { ...query, from: () => select(conditions, results), read, ...(isOfStored && { compared }) };
+    this.#requireValues(query.selection.conditions, compared);
+    const from = () => resolved(select(results), query.selection);
+    return { ...query, from, read, ...(isOfStored && { compared }) };
   }
 
   expireColumns({ relation, selection }: ResolvedQuery): void {
@@ -330,11 +330,11 @@ export abstract class BaseEngine implements Warehouse {
     const column = columnNamed(columns, filtered.column)?.name ?? filtered.column;
     return this.explainGroups({ ...filtered, column, columns }, filter, async (condition) => {
       const conditions = condition === null ? [] : [condition];
-      const selection = { grouping, conditions, sort: [], page: null };
+      const selection: Selection = { grouping, conditions, sort: [], page: null };
       const query: ResolvedQuery = { relation, selection, format: "json", timeoutMs: 0 };
       const { source, select } = await this.#groupings.prepare(selection, null);
       const columns = await this.#relations.columns(source, null);
-      return { query: { ...query, from: () => select(conditions, columns) }, columns };
+      return { query: { ...query, from: () => resolved(select(columns), selection) }, columns };
     });
   }
 

@@ -25,7 +25,7 @@ export interface DerivedRows {
 }
 
 /** Where rows come from. */
-type RowSource = Relation | DerivedRows;
+export type RowSource = Relation | DerivedRows;
 
 const isRelation = (source: RowSource): source is Relation => !("key" in source);
 const relationsOf = (source: RowSource): readonly Relation[] =>

@@ -19,7 +19,11 @@ export interface Sql<From = unknown> {
 }
 
 /** Reads the value of a placeholder. */
-type ReadValue<From> = (from: From) => BindValue;
+interface ReadValue<From> {
+  (from: From): BindValue;
+  /** Makes what stands in its place. */
+  readonly part?: (from: From) => Sql<From>;
+}
 
 function fragment<From>(texts: readonly string[], values: readonly ReadValue<From>[]): Sql<From> {
   return { texts, values } as unknown as Sql<From>;
@@ -36,6 +40,21 @@ export function sql<From = unknown>(
 /** A bind value. */
 export function bind<From>(value: ReadValue<From>): Sql<From> {
   return fragment(["", ""], [value]);
+}
+
+/** A part whose text too follows from the values. `resolved` makes it. */
+export function deferred<From>(part: (from: From) => Sql<From>): Sql<From> {
+  const read = (): BindValue => {
+    throw new Error("A part of a statement was not resolved.");
+  };
+  return fragment(["", ""], [Object.assign(read, { part })]);
+}
+
+/** The fragment with its deferred parts for these values. */
+export function resolved<From>(body: Sql<From>, from: From): Sql<From> {
+  if (body.values.every(({ part }) => part === undefined)) return body;
+  const parts = body.values.map((read) => read.part?.(from) ?? bind(read));
+  return concat(body.texts, parts);
 }
 
 /** An integer of the source code. */

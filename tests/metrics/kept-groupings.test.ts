@@ -1,0 +1,133 @@
+import { describe, expect, it } from "vitest";
+import { CLICKHOUSE_AGGREGATES } from "../../runtime/clickhouse/aggregates.js";
+import { finished } from "../../runtime/clickhouse/parameters.js";
+import type { Leaf } from "../../runtime/core/model/aggregate.js";
+import { type Condition, OWN_ROWS, type Selection, withDigest } from "../../runtime/core/model/query.js";
+import { Relations } from "../../runtime/core/warehouse/relations.js";
+import { resolved, type Sql } from "../../runtime/core/warehouse/sql.js";
+import type { ResultColumns } from "../../runtime/core/warehouse/warehouse.js";
+import { AggregateEngine } from "../../runtime/metrics/aggregate-engine.js";
+
+const TYPES = { region: "String", day: "Date", amount: "Decimal(18, 2)", org: "String" };
+const columns: ResultColumns = Object.entries(TYPES).map(([name, type]) => ({ name, type, isStored: true }));
+const aggregate = withDigest({
+  of: "measures",
+  relations: [
+    {
+      name: "payments",
+      relation: ["shop", "payments"],
+      values: Object.keys(TYPES).map((name) => ({ name, column: name })),
+      rows: { column: "org", equals: "org" },
+    },
+  ],
+  facts: [{ relation: "payments", joins: [] }],
+  dimensions: ["region", "day"].map((name) => ({
+    name,
+    places: [{ fact: "payments", value: name }],
+    ...(name === "day" && { grain: "day" as const }),
+  })),
+  spines: [],
+  columns: [],
+  filters: [],
+  measures: [],
+});
+const metric: Leaf = { kind: "leaf", fact: "payments", value: "amount", aggregation: "sum", filters: [] };
+const results: ResultColumns = [{ name: "volume", type: "Decimal(38, 2)" }];
+
+const selectionOf = (...conditions: readonly Condition[]): Selection => ({
+  grouping: {
+    aggregate,
+    groups: [{ key: "region", name: "region" }],
+    measures: [{ name: "volume", groups: [], metric }],
+  },
+  conditions,
+  sort: [],
+  page: null,
+});
+const since = (value: string): Condition => ({
+  name: "start",
+  column: "day",
+  operator: ">=",
+  type: "date",
+  value,
+});
+const among = (...value: readonly string[]): Condition => ({
+  name: "region",
+  column: "region",
+  operator: "IN",
+  type: "string_list",
+  value,
+});
+const own = (value: string): Condition => ({
+  name: OWN_ROWS,
+  column: "",
+  operator: "=",
+  type: "string",
+  value,
+});
+
+/** Asks for statements in versions of the rows, and counts how many were made. */
+function keeper() {
+  let now = columns;
+  const describe = () => Promise.resolve({ id: "1", columns: now });
+  const relations = new Relations({ describe, changeIn: () => "none", onColumns: () => undefined });
+  const dialect = CLICKHOUSE_AGGREGATES;
+  const engine = new AggregateEngine({ dialect, relations, describe, rollUpVersion: () => null });
+  const made = new Set<Sql<Selection>>();
+  const ask = async (selection: Selection, version = "first build", own = columns) => {
+    now = own;
+    const prepared = await engine.prepare(selection, version);
+    const statement = prepared.select(results);
+    made.add(statement);
+    return finished(resolved(statement, selection) as Sql);
+  };
+  return { ask, made };
+}
+
+describe("a kept statement of groups", () => {
+  it("has the values of each request", async () => {
+    const { ask, made } = keeper();
+    const first = await ask(selectionOf(since("2026-01-01"), among("a")));
+    const second = await ask(selectionOf(since("2026-02-01"), among("b", "c")));
+    expect(made.size).toBe(1);
+    expect(first.values).toEqual(["2026-01-01", "a"]);
+    expect(second.values).toEqual(["2026-02-01", "['b','c']"]);
+    expect(second.text).not.toBe(first.text);
+  });
+
+  it("is another one for each form of the conditions", async () => {
+    const { ask, made } = keeper();
+    await ask(selectionOf());
+    await ask(selectionOf(since("2026-01-01")));
+    await ask(selectionOf({ ...since("2026-01-01"), on: "period" } as Condition));
+    await ask(selectionOf({ ...since("2026-01-01"), operator: "<=" } as Condition));
+    await ask(selectionOf({ name: "filter", operator: "or", of: [among("a"), among("b")] }));
+    await ask(selectionOf({ name: "filter", operator: "or", of: [among("a")] }, among("b")));
+    expect(made.size).toBe(6);
+  });
+
+  it("has the rows of the caller's organization alone, whoever asked first", async () => {
+    const { ask } = keeper();
+    const all = await ask(selectionOf(since("2026-01-01")));
+    const ofOne = await ask(selectionOf(since("2026-01-01"), own("one")));
+    const ofOther = await ask(selectionOf(since("2026-01-01"), own("other")));
+    expect(all.values).toEqual(["2026-01-01"]);
+    expect(ofOne.values).toContain("one");
+    expect(ofOther.values).toContain("other");
+    expect(ofOther.values).not.toContain("one");
+    expect(ofOther.text).toBe(ofOne.text);
+  });
+
+  it("is made again once a build has changed a column, and not by a build alone", async () => {
+    const { ask, made } = keeper();
+    await ask(selectionOf(since("2026-01-01")));
+    await ask(selectionOf(since("2026-01-01")), "second build");
+    expect(made.size).toBe(1);
+    const changed = columns.map((column) =>
+      column.name === "day" ? { ...column, type: "DateTime" } : column,
+    );
+    const { text } = await ask(selectionOf(since("2026-01-01")), "third build", changed);
+    expect(made.size).toBe(2);
+    expect(text).toContain("DateTime");
+  });
+});
