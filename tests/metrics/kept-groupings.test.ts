@@ -76,7 +76,7 @@ function keeper() {
   const made = new Set<Sql<Selection>>();
   const ask = async (selection: Selection, version = "first build", own = columns) => {
     now = own;
-    const prepared = await engine.prepare(selection, version);
+    const prepared = await engine.prepare(selection, version, false);
     const statement = prepared.select(results);
     made.add(statement);
     return finished(resolved(statement, selection) as Sql);
