@@ -12,6 +12,7 @@ import { needs } from "../../support/needs.js";
 import { KEYS, serveManifest } from "../../support/service.js";
 import { suiteBrowser } from "../browser.js";
 import { contrast, nearest, themes } from "./colours.js";
+import { saidPoints } from "./drawn-chart.js";
 import { expectAccessible, visit } from "./page.js";
 
 /** Tables in the shapes of public analytics catalogues: long series, totals beside parts, windows, ids, addresses. */
@@ -167,20 +168,6 @@ describe.skipIf(!needs("chromium"))("a chart", () => {
     await page.close();
   });
 
-  /** The values of the points, from the first one, as they are said. */
-  const said = async (page: Page): Promise<readonly string[]> => {
-    const slider = page.getByRole("slider", { name: "Values of a point" });
-    await slider.focus();
-    await page.keyboard.press("Home");
-    const points = Number(await slider.getAttribute("aria-valuemax")) + 1;
-    const texts: string[] = [];
-    while (texts.length < points) {
-      texts.push(((await slider.getAttribute("aria-valuetext")) ?? "").replaceAll(/[$,]/g, ""));
-      await page.keyboard.press("ArrowRight");
-    }
-    return texts;
-  };
-
   it.each([
     [
       "bridges&x=bridge",
@@ -216,7 +203,8 @@ describe.skipIf(!needs("chromium"))("a chart", () => {
     const { page, problems } = await open(address);
     await page.locator(".plot").waitFor();
     const expected = await query(sql.replaceAll("@", `"${schema}"`));
-    expect(await said(page)).toEqual(expected.map((row) => String(row["said"])));
+    const said = (await saidPoints(page)).map((text) => text.replaceAll(/[$,]/g, ""));
+    expect(said).toEqual(expected.map((row) => String(row["said"])));
     expect(problems).toEqual([]);
     await page.close();
   });

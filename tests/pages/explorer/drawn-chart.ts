@@ -41,23 +41,35 @@ export interface DrawnPoint {
   readonly values: readonly (readonly [series: string, written: string])[];
 }
 
-/** The points of the picture that is shown, as they are said one by one. */
-export function drawnPoints(page: Page): Promise<readonly DrawnPoint[]> {
+/** What each point of the picture that is shown has, from the first one, moved to by keys. `read` is a script's expression. */
+function ofPoints<T>(page: Page, read: string): Promise<readonly T[]> {
   return page.evaluate(`(() => {
     const slider = document.querySelector(".plot [role=slider]");
     const press = (key) => slider.dispatchEvent(new KeyboardEvent("keydown", { key }));
     press("Home");
     return Array.from({ length: Number(slider.getAttribute("aria-valuemax")) + 1 }, (_, i) => {
       if (i > 0) press("ArrowRight");
-      const label = document.querySelector(".readout strong").textContent;
-      const values = [...document.querySelectorAll(".readout .value-of")].map((each) => {
-        const written = each.querySelector("b").textContent;
-        return [each.textContent.slice(0, -written.length).trim(), written];
-      });
-      return { label, values };
+      return ${read};
     });
   })()`);
 }
+
+/** The points as they are said one by one. */
+export const saidPoints = (page: Page): Promise<readonly string[]> =>
+  ofPoints(page, 'slider.getAttribute("aria-valuetext")');
+
+/** The points as they are read off. */
+export const drawnPoints = (page: Page): Promise<readonly DrawnPoint[]> =>
+  ofPoints(
+    page,
+    `({
+      label: document.querySelector(".readout strong").textContent,
+      values: [...document.querySelectorAll(".readout .value-of")].map((each) => {
+        const written = each.querySelector("b").textContent;
+        return [each.textContent.slice(0, -written.length).trim(), written];
+      }),
+    })`,
+  );
 
 /** Whether a written number is this one, to the digits that it has. */
 export function isWritten(written: string, exact: number): boolean {
