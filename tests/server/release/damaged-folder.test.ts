@@ -33,8 +33,9 @@ function generated(manifest: unknown, defaultTier: "tier0" | "tier3"): string {
 const current = generated(NOW, "tier3");
 const older = generated(OLDER, "tier0");
 const newer = generated(NEWER, "tier0");
+/** Of the modules, which are read in one way, that of the highest tier. */
 const FILES = readdirSync(current, { recursive: true, encoding: "utf8" })
-  .filter((name) => /\.(ts|json)$/.test(name))
+  .filter((name) => /\.json$|secret\.ts$/.test(name))
   .sort();
 
 const text = (folder: string, file: string): string => readFileSync(join(folder, file), "utf8");
