@@ -61,7 +61,7 @@ export function setAnnotations(
     "Capabilities.TopSupported": true,
     "Capabilities.SkipSupported": spec.pagination !== null,
     "Capabilities.IndexableByKey": keyFilters(set) !== null,
-    "Capabilities.CountRestrictions": record({ Countable: true }),
+    "Capabilities.CountRestrictions": record({ Countable: !set.isOfGroups }),
     "Capabilities.SelectSupport": record({ Supported: spec.fields === true }),
     "Capabilities.FilterRestrictions": filterRestrictions(set),
     "Capabilities.SortRestrictions": sortRestrictions(set),
@@ -96,15 +96,17 @@ function sortRestrictions({ endpoint: { spec }, properties }: OdataSet): Annotat
 }
 
 /** What `$apply` takes: the groups and the measures of the endpoint, by their names. */
-function aggregation({ endpoint: { spec }, properties }: OdataSet): Annotations {
+function aggregation({ endpoint: { spec }, properties, isOfGroups }: OdataSet): Annotations {
   const { aggregate } = spec;
-  if (aggregate === undefined) return {};
+  if (aggregate === undefined || aggregate.saved !== undefined) return {};
+  const measures = new Set(aggregate.measures.map(({ name }) => name));
   const groups = new Set(aggregate.measures.flatMap((measure) => measure.groups.map(({ name }) => name)));
+  const isGroup = (name: string): boolean => (isOfGroups ? !measures.has(name) : groups.has(name));
   return {
     "Aggregation.ApplySupported": record({
       Transformations: ["filter", "groupby", "aggregate", "concat", "topcount", "bottomcount"],
       Rollup: { member: "SingleHierarchy", of: "Org.OData.Aggregation.V1.RollupType" },
-      GroupableProperties: paths(properties.filter(({ column }) => groups.has(column.name))),
+      GroupableProperties: paths(properties.filter(({ column }) => isGroup(column.name))),
     }),
     ...Object.fromEntries(
       aggregate.measures.map(({ name }) => [
@@ -130,13 +132,13 @@ function readRestrictions({ endpoint: { spec } }: OdataSet): Annotations {
 
 /** What a column is: its description, unit and accepted values. */
 export function propertyAnnotations(
-  { column: { name } }: OdataProperty,
+  { column: { name }, type }: OdataProperty,
   described: CatalogueEndpoint["columns"][number] | undefined,
 ): Annotations {
   const { description = "", accepted_values: values = [] } = described ?? {};
   return {
     ...textOf(description),
-    ...unitAnnotations(name, description),
+    ...(type?.name !== "Edm.Date" && unitAnnotations(name, description)),
     ...(values.length > 0 && {
       "Validation.AllowedValues": values.map((value) => record({ Value: value })),
     }),

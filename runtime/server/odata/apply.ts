@@ -22,6 +22,9 @@ export interface Grouped {
   readonly top?: { readonly count: string; readonly by: string; readonly direction: "ASC" | "DESC" };
 }
 
+/** What a saved query fixes. */
+export const SAVED: Grouped = { filters: [], groups: [], measures: [] };
+
 /** Queries of one `$apply`: the groups, and their total. */
 const MAX_QUERIES = 2;
 
@@ -147,6 +150,8 @@ export async function resolveGrouped(
   const { aggregate, pagination, filter } = endpoint.spec;
   if (aggregate === undefined)
     return httpError("notImplemented", { name: "$apply", reason: "the endpoint has no measures" });
+  if (aggregate.saved !== undefined && grouped !== SAVED)
+    return httpError("notImplemented", { name: "$apply", reason: "a saved query fixes its groups" });
   if (filters.length > 0 && filter !== true)
     return httpError("notImplemented", { name: "filter", reason: "this set takes no conditions" });
   const wrong = grouped.filters.find((text) => namesOf(text).some((name) => isMeasure(aggregate, name)));
@@ -179,7 +184,7 @@ export async function resolveGrouped(
   return {
     query: { ...query, selection },
     top,
-    selected: [...groups, ...(grouped.isRolledUp ? ["level"] : []), ...measures],
+    selected: grouped === SAVED ? null : [...groups, ...(grouped.isRolledUp ? ["level"] : []), ...measures],
   };
 }
 

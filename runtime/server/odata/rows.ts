@@ -6,7 +6,7 @@ import { BufferedResult } from "../../core/response/buffered-result.js";
 import { answerOdata, type OdataExchange, textOf, wrapped } from "./answer.js";
 import { type OdataOptions, readFlag, readOptions, type SystemOption } from "./options.js";
 import { isOwnParameter, type OdataQuery, unknownOption } from "./query.js";
-import { readApply, resolveGrouped } from "./apply.js";
+import { readApply, resolveGrouped, SAVED } from "./apply.js";
 import { run } from "../../core/handler/run.js";
 import { plainRepresentation, type Representation, representationOf } from "./representation.js";
 import { requestAddress } from "../../core/http/request-address.js";
@@ -39,7 +39,9 @@ export async function serveSet(
 
 async function serveRows(asked: SetRequest): Promise<Reply | HttpError | null> {
   const { exchange, set, options, representation } = asked;
-  if (options.system.apply !== undefined) return serveGroups(asked, options.system.apply);
+  const isSaved = set.isOfGroups && set.endpoint.spec.aggregate?.saved !== undefined;
+  if (options.system.apply !== undefined || isSaved) return serveGroups(asked, options.system.apply);
+  if (set.isOfGroups) return httpError("notImplemented", { name: set.name, reason: OF_GROUPS_ALONE });
   const wantsTotal = readFlag("count", options);
   if (isHttpError(wantsTotal)) return wantsTotal;
   return answerOdata(exchange, set, resolvedFor(asked), wantsTotal, (query) => ({
@@ -60,14 +62,16 @@ async function serveRows(asked: SetRequest): Promise<Reply | HttpError | null> {
 const OF_GROUPS: readonly SystemOption[] = ["apply", "orderby", "top", "skip", "skiptoken", "format"];
 const OF_CONCAT: readonly SystemOption[] = ["apply", "format"];
 
-/** Groups with their measures; of `concat` those of its second part behind them. */
-async function serveGroups(asked: SetRequest, text: string): Promise<Reply | HttpError | null> {
+const OF_GROUPS_ALONE = "it has groups alone: ask for them by $apply=groupby((…),aggregate(…))";
+
+/** Groups with their measures; of `concat` those of its second part behind them. Without a text those that a saved query fixes. */
+async function serveGroups(asked: SetRequest, text: string | undefined): Promise<Reply | HttpError | null> {
   const { exchange, set, options } = asked;
   const { gateway, context } = exchange;
   const refused =
     otherOption(options, OF_GROUPS, "no other option beside $apply") ?? unknownOption(set, options);
   if (refused) return refused;
-  const queries = readApply(text);
+  const queries = text === undefined ? [SAVED] : readApply(text);
   if (isHttpError(queries)) return queries;
   const [first, second] = queries.map((each) => resolveGrouped(gateway, set, context.caller, each, asked));
   if (first === undefined) return null;
@@ -133,6 +137,7 @@ async function serveCount(
 ): Promise<Reply | HttpError | null> {
   const refused = otherOption(options, OF_COUNT);
   if (refused) return refused;
+  if (set.isOfGroups) return httpError("notImplemented", { name: "$count", reason: OF_GROUPS_ALONE });
   const representation = plainRepresentation(exchange.request);
   if (isHttpError(representation)) return representation;
   return answerOdata(

@@ -21,6 +21,8 @@ export interface OdataSet {
   /** As requests are counted. */
   readonly counted: Endpoint;
   readonly properties: readonly OdataProperty[];
+  /** Whether its rows are groups alone, which `$apply` asks for: the properties are groups and measures. */
+  readonly isOfGroups: boolean;
   /** The properties that identify a row; null where none do. */
   readonly keys: readonly OdataProperty[] | null;
   /** The rows by the names of properties. */
@@ -32,17 +34,22 @@ export interface OdataSet {
 /** Types of which a key may be (OData CSDL 4.01, 6.5). */
 const NO_KEYS: ReadonlySet<string> = new Set(["Edm.Double", "Edm.Single", "Edm.Untyped"]);
 
-/** The sets of a release by name; the latest version of a model has two. Endpoints that serve groups alone have none. */
+const UNTYPED: EdmType = { name: "Edm.Untyped" };
+
+/** The sets of a release by name; the latest version of a model has two. */
 export function setsOf({ endpoints }: Pick<LoadedRelease, "endpoints">): ReadonlyMap<string, OdataSet> {
   const sets = [...endpoints.values()]
     .map(({ served }) => served)
-    .filter(({ spec: { aggregate, columns } }) => {
-      const hasRows = aggregate === undefined || (aggregate.of === "measures" && aggregate.rows !== false);
-      return hasRows && columns.length > 0;
-    })
+    .filter(({ spec }) => columnsIn(spec).length > 0)
     .flatMap((served) => [setOf(served, served.spec), ...ofVersion(served)]);
   return new Map(sets.map((set) => [set.name, set]));
 }
+
+const isOfGroups = ({ aggregate }: Endpoint): boolean =>
+  aggregate !== undefined && (aggregate.of === "metrics" || aggregate.rows === false);
+
+const columnsIn = (spec: Endpoint): readonly Column[] =>
+  isOfGroups(spec) ? (spec.aggregate?.columns ?? []) : spec.columns;
 
 /** The set at the path of the latest version that stays. */
 function ofVersion(served: ServedEndpoint): readonly OdataSet[] {
@@ -52,13 +59,16 @@ function ofVersion(served: ServedEndpoint): readonly OdataSet[] {
 }
 
 function setOf(endpoint: ServedEndpoint, counted: Endpoint): OdataSet {
-  const { path, columns, cursor } = endpoint.spec;
-  const properties = columns.map((column) => ({
+  const { path, cursor } = endpoint.spec;
+  const isGrouped = isOfGroups(endpoint.spec);
+  const properties = columnsIn(endpoint.spec).map((column) => ({
     name: propertyName(column.name),
     column,
-    type: declaredType(column.type),
+    // The database knows the columns of relations, and not those of groups.
+    type: declaredType(column.type) ?? (isGrouped ? UNTYPED : null),
   }));
-  const keys = cursor?.map((name) => properties.find(({ column }) => column.name === name)) ?? [];
+  const keyed = isGrouped ? undefined : cursor;
+  const keys = keyed?.map((name) => properties.find(({ column }) => column.name === name)) ?? [];
   const proven = keys.filter(
     (key) => key !== undefined && !NO_KEYS.has(key.type?.name ?? "") && !key.type?.isCollection,
   );
@@ -67,6 +77,7 @@ function setOf(endpoint: ServedEndpoint, counted: Endpoint): OdataSet {
     endpoint,
     counted,
     properties,
+    isOfGroups: isGrouped,
     keys: proven.length > 0 && proven.length === keys.length ? (proven as OdataProperty[]) : null,
     rows: projectionOf(properties, false),
     exactRows: projectionOf(properties, true),
