@@ -47,6 +47,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/server/mcp/summaries.test.ts",
   "tests/server/odata/rows.test.ts",
   "tests/server/odata/apply.test.ts",
+  "tests/server/odata/changing-rows.test.ts",
   "tests/server/odata/batch.test.ts",
   "tests/server/odata/batch-headers.test.ts",
   "tests/server/odata/refusals.test.ts",
@@ -64,7 +65,7 @@ export const LATER_ON_CLICKHOUSE: readonly string[] = [
   ...["cursors", "data-quality", "hits", "parts", "revalidation", "served-values"].map(response),
   ...["filter", "readiness", "totals-of-types"].map(within("metrics")),
   ...["chart", "endpoints"].map(within("server/system")),
-  ...["refusals", "rows"].map(within("server/odata")),
+  ...["changing-rows", "refusals", "rows"].map(within("server/odata")),
 ];
 
 const BEFORE_A_QUERY = "decided before a query: the engine takes no part";
