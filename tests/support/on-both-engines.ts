@@ -97,7 +97,7 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
   [handler("deprecation")]: BEFORE_A_QUERY,
   ...reason(
     "serve the starter, whose models are PostgreSQL's",
-    ["document-examples", "documented-defaults"].map(handler),
+    ["document-examples", "documented-answers", "documented-defaults"].map(handler),
   ),
   [handler("hidden-successors")]: BEFORE_A_QUERY,
   ...reason(FAULT, ["errors-behind", "failures", "replica"].map(handler)),
