@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { catalogueOf } from "../../generator/catalogue/build.js";
+import { parseManifest } from "../../generator/manifest/manifest.js";
 import { byEngine } from "../support/engines.js";
 import { serveManifest } from "../support/service.js";
 import { questionManifest, questionMetric, questionTables } from "./question-tables.js";
@@ -64,6 +66,7 @@ function serveAt(granularity: string): Promise<string> {
 }
 
 interface Manifest {
+  readonly metrics: Readonly<Record<string, object>>;
   readonly nodes: Readonly<Record<string, object>>;
   readonly semantic_models: Readonly<Record<string, object>>;
 }
@@ -104,6 +107,28 @@ it.each(["running", "twice_running", "month_start"])("%s has no parts of dates",
   const paths = (JSON.parse(document) as { readonly paths: Readonly<Record<string, unknown>> }).paths;
   expect(JSON.stringify(paths[`/v1/shop/${metric}`])).not.toContain("__extract_");
   expect(JSON.stringify(paths["/v1/shop/before"])).toContain("metric_time__extract_month");
+});
+
+it("where group_by of their semantic model lists a part, the reason says so", () => {
+  const { semantic_models: models, ...manifest } = questionManifest(schema, metrics) as unknown as Manifest;
+  const meta = { routewright: { group_by: ["metric_time", "metric_time__extract_month"] } };
+  const orders = { ...models["semantic_model.test.orders"], config: { meta } };
+  const unlisted = Object.entries(manifest.metrics).map(
+    ([id, metric]) => [id, { ...metric, config: { tags: ["production", "shop", `api:${id}`] } }] as const,
+  );
+  const text = JSON.stringify({
+    ...manifest,
+    metrics: Object.fromEntries(unlisted),
+    semantic_models: { ...models, "semantic_model.test.orders": orders },
+  });
+  const reading = parseManifest(text, "manifest.json");
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  const { skipped } = catalogueOf(reading.value, {});
+  const message =
+    "group_by names metric_time__extract_month, a part of a date: values that accumulate, or stand at the start of a period, have none. Give the metric a group_by of its own without it.";
+  expect(skipped.map(({ model, problems }) => [model, problems.map((each) => each.message)])).toEqual(
+    ["month_start", "running", "twice_running"].map((name) => [`metric.test.${name}`, [message]]),
+  );
 });
 
 it("a time has no part that is finer than its grain", async () => {

@@ -97,7 +97,11 @@ export class MetricGroups {
     return asked.map(({ name, grains }) => {
       const found = possible.find((group) => group.name === name);
       if (found === undefined)
-        throw new NotCompiled(`group_by names ${name}, which is no dimension of the metric.`);
+        throw new NotCompiled(
+          /__extract_[a-z]+$/.test(name) && hasNoParts(tree)
+            ? `group_by names ${name}, a part of a date: values that accumulate, or stand at the start of a period, have none. Give the metric a group_by of its own without it.`
+            : `group_by names ${name}, which is no dimension of the metric.`,
+        );
       return grains === null ? found : withGrains(found, grains);
     });
   }
