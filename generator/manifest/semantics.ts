@@ -20,7 +20,7 @@ import type {
 import { withoutComments } from "./sql-text.js";
 import { byText } from "./strings.js";
 
-/** Reads semantic models, metrics and saved queries as dbt 1.9 to 1.12 and 2 write them, in both spellings. */
+/** Reads semantic models, metrics and saved queries as dbt 1.6 to 1.12 and 2 write them, in both spellings. */
 export function semanticsOf(manifest: JsonObject, adapter: string): Semantics {
   const nodes = objectOr(manifest["nodes"]);
   return {
@@ -126,11 +126,11 @@ function measureOf(
   };
 }
 
-/** A node's own text of a filter: `{where_filters: [{where_sql_template}]}`. */
+/** A node's own text of a filter: `{where_filters: [{where_sql_template}]}`; of dbt 1.6 `{where_sql_template}`. */
 function filtersOf(value: unknown): readonly string[] {
-  return objectsOf(objectOr(value)["where_filters"]).map((filter) =>
-    withoutComments(textOr(filter["where_sql_template"], "")),
-  );
+  const written = objectOr(value);
+  const filters = "where_sql_template" in written ? [written] : objectsOf(written["where_filters"]);
+  return filters.map((filter) => withoutComments(textOr(filter["where_sql_template"], "")));
 }
 
 function metricOf(id: string, json: JsonObject): SemanticMetric {

@@ -69,7 +69,11 @@ export class MetricTrees {
       case "conversion":
         return this.#conversion(metric, filters);
       default:
-        throw new NotCompiled(`A metric of type ${metric.type || "none"} is not compiled.`);
+        throw new NotCompiled(
+          metric.json["calculation_method"] === undefined
+            ? `A metric of type ${metric.type || "none"} is not compiled.`
+            : "It has a calculation_method, as metrics before dbt 1.6. Write it as a metric of a semantic model (dbt 1.6 or later).",
+        );
     }
   }
 
