@@ -42,6 +42,11 @@ export async function withDatabase<Result>(
   }
 }
 
+/** Which roll-ups its statements may read; none without it. */
+interface WarehouseOptions {
+  readonly rollUpVersion: (node: string) => string;
+}
+
 /** A database to compare with. */
 export interface LiveDatabase {
   readonly readRelations: ReadRelations;
@@ -49,7 +54,10 @@ export interface LiveDatabase {
   readonly readSource: ReadSource;
   readonly names: SqlNames;
   /** Calls `work` with the database as the server opens it. */
-  readonly withWarehouse: <Value>(work: (warehouse: Warehouse) => Promise<Value>) => Promise<Value>;
+  readonly withWarehouse: <Value>(
+    work: (warehouse: Warehouse) => Promise<Value>,
+    options?: WarehouseOptions,
+  ) => Promise<Value>;
 }
 
 interface DatabaseAddress {
@@ -82,9 +90,9 @@ export async function inspectDatabase<Value>(
 
 /** A command that explains nothing does not load the server. */
 function opened(url: string): LiveDatabase["withWarehouse"] {
-  return async (work) => {
+  return async (work, options) => {
     const { openWarehouse } = await import("@routewright/runtime/server");
-    const warehouse = await openWarehouse(url);
+    const warehouse = await openWarehouse(url, options);
     try {
       return await work(warehouse);
     } finally {

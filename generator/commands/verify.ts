@@ -9,6 +9,7 @@ import { type Format, FORMATS, plainText, type Report } from "../report/report.j
 import { FAIL_ON, type FailOn, shouldFail } from "../report/finding.js";
 import { list, sentence } from "../manifest/strings.js";
 import { verifyAggregateRows, verifyGroupings } from "../verify/aggregates.js";
+import { hasRollUps, verifyRollUps } from "../verify/roll-ups.js";
 import { verifyCopies } from "../verify/copies.js";
 import { verifyQueries } from "../verify/indexes.js";
 import { type PromiseReview, verifyPromises } from "../verify/build-promises.js";
@@ -164,8 +165,16 @@ async function reviewIn(
     ...(await verifyGroupings(own, warehouse, isToCheck)),
     ...(await verifyQueries(own, warehouse, isToCheck, progress)),
   ]);
+  const ofRollUps = hasRollUps(own)
+    ? await withWarehouse((warehouse) => verifyRollUps(own, warehouse, isToCheck), {
+        rollUpVersion: () => "now",
+      })
+    : [];
   const { mismatches: broken, couldPromise } = await verifyPromises(own, readSource, isToCheck);
-  return { mismatches: [...mismatches, ...duplicates, ...broken, ...ofStatements], couldPromise };
+  return {
+    mismatches: [...mismatches, ...duplicates, ...broken, ...ofStatements, ...ofRollUps],
+    couldPromise,
+  };
 }
 
 /** Tells entries whose queries work from those that have a breaking mismatch. */

@@ -26,6 +26,8 @@ export const CHECKS = {
   "duplicate-join": error("Joined rows with duplicates", "What is joined to them is counted more than once."),
   "time-spine-gaps": error("Periods missing from a time spine", "Answers by time lack these periods."),
   "refused-measure": error("Measure that the database refuses", "Every request for it fails."),
+  "wrong-roll-up": error("Roll-up with other totals", "Answers differ from those of the rows themselves."),
+  "unread-roll-up": warning("Roll-up that is not read", "Each request reads the rows themselves."),
   "broken-promise": error("Promise of builds broken", "Callers get old rows until the next build."),
   "stale-copy": warning("Copy older than the last build", "Callers get the rows of an earlier build."),
   "poisoned-copy": error(

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { ownRole } from "../support/database-roles.js";
 import { byEngine, engine, ownerQuery } from "../support/engines.js";
@@ -31,7 +32,13 @@ async function started(manifest: unknown, variables: Readonly<Record<string, str
 }
 
 async function ask(url: string, request: string, key = "all") {
-  const response = await fetch(url + request, { headers: { "X-API-Key": `sk_live_${key}` } });
+  const send = () => fetch(url + request, { headers: { "X-API-Key": `sk_live_${key}` } });
+  let response = await send();
+  // The machine may be busy.
+  for (let i = 0; response.status === 503 && i < 10; i++) {
+    await setTimeout(1000);
+    response = await send();
+  }
   const timing = response.headers.get("server-timing") ?? "";
   return { status: response.status, text: await response.text(), isRolledUp: timing.includes("rollup;") };
 }

@@ -26,7 +26,7 @@ const OF_THE_PRODUCT = /^routewright(?: health| usage| ddl| keys)?$/;
  * Suites whose semantic models and metrics have SQL of the project, which is read by the role's path: of these, statements of groups
  * are not judged. `tests/postgres/search-path.test.ts` sends 300 of them along a hostile path.
  */
-const WITH_PROJECT_SQL = /tests\/(metrics|verify\/aggregates)\b|search-path\.test/;
+const WITH_PROJECT_SQL = /tests\/(metrics|verify\/(?:aggregates|roll-ups))\b|search-path\.test/;
 const OF_GROUPS = / AS (?:"(?:group |value|time|period|expression)|every\b)/;
 
 /** Suites whose statements are read. `READ_STATEMENTS=all`: all, also those that send their own through the product's connections. */

@@ -145,7 +145,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
       "wrong-input",
     ),
     ...within("render", "random"),
-    ...within("verify", "aggregates"),
+    ...within("verify", "aggregates", "roll-ups"),
     ...within("server/mcp", "apps", "conformance"),
     ...within("ramp/api", "schemathesis"),
     ...within("ramp/providers/conformance"),

@@ -2,7 +2,7 @@ import type { RequestHandler } from "express";
 import { SERVER_DEFAULTS } from "../model/limits.js";
 import type { TokenIssuer, TokenSettings } from "../request/bearer-tokens.js";
 import { openRateLimitStore } from "../request/rate-limit/open-store.js";
-import type { OpenEngine } from "../warehouse/base-engine.js";
+import type { EngineOptions, OpenEngine } from "../warehouse/base-engine.js";
 import type { Warehouse } from "../warehouse/warehouse.js";
 import { createGateway, type Gateway, type GatewayOptions, type GatewayParts } from "./gateway.js";
 
@@ -61,9 +61,13 @@ async function issuerOf(settings: TokenSettings): Promise<TokenIssuer> {
 }
 
 /** The database of a server without the server: `verify` explains by it what the server sends. */
-export async function openWarehouse(databaseUrl: string): Promise<Warehouse> {
+export async function openWarehouse(
+  databaseUrl: string,
+  options: Pick<EngineOptions, "rollUpVersion"> = {},
+): Promise<Warehouse> {
   const openEngine = await loadEngine({ databaseUrl });
   return openEngine({
+    ...options,
     url: databaseUrl,
     statementTimeoutMs: SERVER_DEFAULTS.statementTimeoutMs,
     warn: () => undefined,
