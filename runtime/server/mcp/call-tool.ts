@@ -13,6 +13,7 @@ import {
   lockOf,
 } from "../../pages/catalogue-body.js";
 import type { Answers } from "../../pages/questions/question-search.js";
+import { columnNotes } from "./column-notes.js";
 import { describedEndpoint, type ToolRequest } from "./describe.js";
 import { groupsRequest } from "./groups.js";
 import { failureText, fittingLines, fittingTexts, pageOf } from "./page.js";
@@ -172,7 +173,7 @@ async function queryEndpoint(
   )
     reply = await read(fitting);
   const isByOffset = endpoint.pagination !== null && cursor === undefined;
-  return rowsResult(reply, limit, {
+  return rowsResult(endpoint, reply, limit, {
     offset: isByOffset ? offset : null,
     isFirst: cursor === undefined && offset === 0,
   });
@@ -180,6 +181,7 @@ async function queryEndpoint(
 
 /** As many rows as fit. The text has them as the API prints them, so that no digit is lost. */
 function rowsResult(
+  endpoint: CatalogueEndpoint,
   { body, hasMore, nextCursor, asOf, total }: QueryReply,
   limit: number,
   { offset, isFirst }: { readonly offset: number | null; readonly isFirst: boolean },
@@ -188,6 +190,7 @@ function rowsResult(
   const isWhole = fitting.length === linesOf(body).length;
   const isCut = !isWhole || hasMore;
   const all = isFirst && !isCut ? fitting.length : total;
+  const rows = fitting.map(rowOf) satisfies ReadRow[];
   const head = {
     ...(asOf !== null && { data_as_of: asOf }),
     returned: fitting.length,
@@ -195,9 +198,10 @@ function rowsResult(
     ...(all !== null && { total: all }),
     ...(isCut && offset !== null && { next_offset: offset + fitting.length }),
     ...(isWhole && nextCursor !== null && { next_cursor: nextCursor }),
+    ...columnNotes(endpoint, Object.keys(rows[0] ?? {})),
   };
   const text = `${JSON.stringify(head).slice(0, -1)},"rows":[${fitting.join(",\n")}]}`;
-  return success({ ...head, rows: fitting.map(rowOf) satisfies ReadRow[] }, text);
+  return success({ ...head, rows }, text);
 }
 
 async function listValues(

@@ -63,6 +63,8 @@ const ROWS = openRecord(
     next_cursor: text,
     total: described("The number of rows on all pages.", count),
     data_as_of: described("When the rows were built.", text),
+    units: described("What numbers are counted in, by column, where that is known: $, %, ms.", mapOf(text)),
+    grains: described("The period that a time stands for, by column.", mapOf(text)),
   },
 );
 

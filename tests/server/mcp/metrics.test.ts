@@ -100,6 +100,21 @@ describe("one tool asks for metrics", () => {
     ]);
   });
 
+  it("with the units of measures and the grains of times", async () => {
+    const asked = { path: REVENUE, group_by: ["metric_time__month", "payment__token"] };
+    const { text } = await call(acme, "query_metrics", asked);
+    expect(JSON.parse(text)).toMatchObject({
+      units: { revenue: "€" },
+      grains: { metric_time__month: "month" },
+    });
+    const dates = { start_date: "2026-01-01", end_date: "2026-12-31", compare: "previous_year" };
+    const compared = await call(acme, "query_metrics", { path: REVENUE, measures: ["revenue"], ...dates });
+    expect(JSON.parse(compared.text)).toMatchObject({
+      units: { revenue: "€", revenue__previous: "€", revenue__change: "€" },
+    });
+    expect(JSON.parse(compared.text)).not.toHaveProperty("grains");
+  });
+
   it("with the first groups, the others, totals, conditions on results and an earlier period", async () => {
     const asked = { path: REVENUE, measures: ["revenue"], group_by: ["payment__token"] };
     const top = { top: 1, sort_by: "revenue", other: true, totals: true };
