@@ -4,6 +4,7 @@ import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import type { Graph } from "../manifest/graph.js";
 import { objectOr, textOr } from "../manifest/json.js";
 import type { Model } from "../manifest/model.js";
+import type { Semantics } from "../manifest/semantic-layer.js";
 import {
   META,
   type RelationFacts,
@@ -12,12 +13,14 @@ import {
   type SuggestionKind,
   TAGS,
 } from "./suggestion.js";
+import { otherNames } from "./synonyms.js";
 import type { YamlEdit } from "./yaml-edit.js";
 
 /** What the rules read beside the endpoint. */
 export interface SuggestContext {
   readonly model: Model;
   readonly graph: Graph;
+  readonly semantics: Semantics;
   readonly facts: RelationFacts;
   /** Comments of the database by column. */
   readonly comments: ReadonlyMap<string, string>;
@@ -98,6 +101,15 @@ const title: SuggestRule = (entry) => {
   return made(entry, "title", text, { reason: "pages make this title of the name: correct it", edits });
 };
 
+const synonyms: SuggestRule = (entry, { semantics }) => {
+  const names = otherNames(entry, semantics);
+  if (names.length === 0) return [];
+  const at = [META, "routewright", "synonyms"];
+  const edits = names.map((value): YamlEdit => ({ at, value, how: "add" }));
+  const reason = "the semantic layer calls it so, in words by which a search does not find it";
+  return made(entry, "synonyms", names.join(", "), { reason, edits });
+};
+
 /** Texts of the database, or of the nodes above that have a column of the name. */
 const descriptions: SuggestRule = (entry, { model, graph, comments }) => {
   if (model.columns.length === 0) return [];
@@ -164,6 +176,7 @@ const RULES: readonly SuggestRule[] = [
   changes,
   acceptedValues,
   title,
+  synonyms,
   descriptions,
   tier,
 ];

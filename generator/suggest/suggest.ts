@@ -61,6 +61,7 @@ export async function suggestionsFor(
       ...suggestSettings(entry, {
         model,
         graph: input.manifest.graph,
+        semantics: input.manifest.semantics,
         facts: known,
         comments: database?.commentsOf(entry) ?? new Map(),
         couldPromise: database?.couldPromise.has(entry.path) === true,

@@ -10,6 +10,7 @@ export const SUGGESTION_KINDS = [
   "fields",
   "changes",
   "title",
+  "synonyms",
   "description",
   "tier",
   "index",

@@ -35,7 +35,11 @@ const YAML = [
 ].join("\n");
 
 /** A project with one model, whose `target/manifest.json` is as dbt would write it after the YAML. */
-function project(routewright: object = {}, more: object = {}, config: object = {}): string {
+function project(
+  routewright: object = {},
+  more: object = {},
+  { config = {}, semantics = {} }: { readonly config?: object; readonly semantics?: object } = {},
+): string {
   const folder = ownFolder();
   mkdirSync(join(folder, "models"));
   mkdirSync(join(folder, "target"));
@@ -64,9 +68,40 @@ function project(routewright: object = {}, more: object = {}, config: object = {
     patch_path: "test://models/shop.yml",
     ...more,
   });
-  writeFileSync(join(folder, "target/manifest.json"), JSON.stringify(manifest));
+  writeFileSync(join(folder, "target/manifest.json"), JSON.stringify({ ...manifest, ...semantics }));
   return folder;
 }
+
+/** A semantic model over the orders, and metrics of them. */
+const SEMANTICS = {
+  semantic_models: {
+    "semantic_model.test.orders": {
+      ...{ name: "orders", unique_id: "semantic_model.test.orders", label: "Orders" },
+      depends_on: { nodes: ["model.test.orders"] },
+      node_relation: { schema_name: schema, alias: "orders" },
+      defaults: { agg_time_dimension: "day" },
+      entities: [{ name: "order", type: "primary", expr: "id" }],
+      dimensions: [
+        { name: "day", type: "time", label: "Order day", type_params: { time_granularity: "day" } },
+        { name: "note", type: "categorical", label: "Secret remarks", config: { meta: { pii: true } } },
+      ],
+      measures: [
+        { name: "value", agg: "sum", expr: "amount", label: "Gross merchandise value" },
+        { name: "customers", agg: "count_distinct", expr: "customer", label: "Buyers" },
+      ],
+    },
+  },
+  metrics: {
+    "metric.test.purchases": {
+      ...{ name: "purchases", unique_id: "metric.test.purchases", label: "Purchases", type: "simple" },
+      type_params: { measure: { name: "value" } },
+    },
+    "metric.test.share": {
+      ...{ name: "share", unique_id: "metric.test.share", label: "Market share", type: "derived" },
+      type_params: { expr: "purchases", metrics: [{ name: "purchases" }] },
+    },
+  },
+};
 
 interface Found {
   readonly suggestions: readonly {
@@ -107,6 +142,18 @@ describe("routewright suggest", () => {
       "tier tier0",
     ]);
     expect(all.notes.join(" ")).toContain("Without the database");
+  });
+
+  it("proposes labels of the semantic layer as synonyms, and none that a search finds, or of what is private", async () => {
+    const folder = project({}, {}, { semantics: SEMANTICS });
+    const all = await found(folder, null);
+    expect(named(all)).toContain("synonyms Gross merchandise value, Buyers, Purchases");
+    expect((await run(folder, null, "--apply")).exit).toBe(0);
+    expect(readFileSync(join(folder, "models/shop.yml"), "utf8")).toMatch(
+      /synonyms:\n +- Gross merchandise value\n +- Buyers\n +- Purchases\n/,
+    );
+    const own = project({ synonyms: ["Gross merchandise value", "purchase"] }, {}, { semantics: SEMANTICS });
+    expect(named(await found(own, null))).toContain("synonyms Buyers");
   });
 
   it("reads statistics, comments and plans where there is one, and calls estimates so", async () => {
@@ -192,7 +239,7 @@ describe("routewright suggest", () => {
       "index texts in note",
     );
     const indexes = [{ columns: ["note gin_trgm_ops"], type: "gin" }];
-    const declared = await found(project(settings, {}, { indexes }), databaseUrl);
+    const declared = await found(project(settings, {}, { config: { indexes } }), databaseUrl);
     expect(named(declared)).not.toContain("index texts in note");
   });
 
