@@ -329,8 +329,7 @@ export abstract class BaseEngine implements Warehouse {
     const columns = await this.columns(filtered.relation, null);
     const column = columnNamed(columns, filtered.column)?.name ?? filtered.column;
     return this.explainGroups({ ...filtered, column, columns }, filter, async (condition) => {
-      const conditions = condition === null ? [] : [condition];
-      const selection: Selection = { grouping, conditions, sort: [], page: null };
+      const selection: Selection = { grouping, conditions: [condition ?? []].flat(), sort: [], page: null };
       const query: ResolvedQuery = { relation, selection, format: "json", timeoutMs: 0 };
       const { source, select } = await this.#groupings.prepare(selection, null);
       const columns = await this.#relations.columns(source, null);
