@@ -125,9 +125,9 @@ function changeItem(change: Change, label: string = change.severity): Item {
   };
 }
 
-function acceptedItem({ found, waiver }: AcceptedChanges["accepted"][number]): Item {
+function acceptedItem({ found, suppression }: AcceptedChanges["accepted"][number]): Item {
   const item = changeItem(found, "accepted");
-  return { ...item, level: "notice", details: [...item.details, sentence`Accepted: ${waiver.reason}`] };
+  return { ...item, level: "notice", details: [...item.details, sentence`Accepted: ${suppression.reason}`] };
 }
 
 /** `value: UInt32 → UInt64`, `value: was UInt64`, `value: now UInt64`; null where kind and endpoint say it all. */
@@ -173,7 +173,7 @@ function jsonOf(result: DiffResult, usage: ShapesVerdict | undefined): unknown {
     },
     kinds: Object.fromEntries(counts.filter(([, count]) => count > 0)),
     changes: unaccepted,
-    accepted: accepted.map(({ found, waiver }) => ({ ...found, reason: waiver.reason })),
+    accepted: accepted.map(({ found, suppression }) => ({ ...found, reason: suppression.reason })),
     merged: unused,
     expired,
     ...(usage && { usage }),

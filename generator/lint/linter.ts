@@ -26,12 +26,12 @@ import { forgottenTags, namingRules, prefixOf } from "./rules/naming.js";
 import { indexRules } from "./rules/indexes.js";
 import { operationsRules } from "./rules/operations.js";
 import {
-  applySuppressions,
+  applyRuleSuppressions,
   suppressionsOf,
   type SuppressionUse,
   unusedSuppressions,
   unusedViolation,
-} from "./suppressions.js";
+} from "./rule-suppressions.js";
 
 /** A finding whose rule its model turns off. */
 export interface SuppressedFinding extends ModelFinding {
@@ -118,13 +118,13 @@ function lintModel(
   const found = violations.flatMap(([rule, violation]) => report(rule, violation));
   const suppressions = suppressionsOf(node, context.today);
   const valid = suppressions.filter((one) => "rule" in one);
-  const { unaccepted, accepted, unused } = applySuppressions(found, valid, context.today);
+  const { unaccepted, accepted, unused } = applyRuleSuppressions(found, valid, context.today);
   return {
     findings: [
       ...unaccepted,
       ...suppressions.flatMap((one) => ("rule" in one ? [] : report("invalid-suppression", one))),
     ],
-    suppressed: accepted.map(({ found, waiver }) => ({ ...found, reason: waiver.reason })),
+    suppressed: accepted.map(({ found, suppression }) => ({ ...found, reason: suppression.reason })),
     suppressions: valid.map((one) => ({ ...one, subject, isUsed: !unused.includes(one) })),
   };
 }

@@ -15,7 +15,7 @@ import { parseJson } from "../manifest/manifest.js";
 import { HINT, type SchemaError, schemaErrorOf, validatorOf } from "../manifest/schema-errors.js";
 import { formatValue, joined, list, plain, sentence, type Sentence, visible } from "../manifest/strings.js";
 import type { Block } from "./report.js";
-import { applyWaivers, type Waived, type Waiver } from "./waivers.js";
+import { applySuppressions, type Suppressed, type Suppression } from "./suppressions.js";
 
 /** The default accept file of `diff` and `verify`: it need not exist. */
 export const ACCEPT_FILE = ".routewright-accept.json";
@@ -62,7 +62,7 @@ export interface Accepting {
 }
 
 /** An entry of the accept file: its finding is reported and does not fail the run. */
-export interface AcceptEntry extends Accepting, Waiver {}
+export interface AcceptEntry extends Accepting, Suppression {}
 
 const errorsIn = validatorOf("accept-file");
 
@@ -120,14 +120,14 @@ export function applyAcceptFile<Found extends Accepting>(
   entries: readonly AcceptEntry[],
   kinds: readonly string[],
   today: string,
-): Waived<Found, AcceptEntry> {
+): Suppressed<Found, AcceptEntry> {
   const ofRun = entries.filter(({ kind }) => kinds.includes(kind));
-  return applyWaivers<Found, AcceptEntry>(found, ofRun, identityOf, today);
+  return applySuppressions<Found, AcceptEntry>(found, ofRun, identityOf, today);
 }
 
 /** What a report says of entries that accept nothing. `found`: what they would match: a change, a difference. */
 export function acceptNotes(
-  { unused, expired }: Pick<Waived<unknown, AcceptEntry>, "unused" | "expired">,
+  { unused, expired }: Pick<Suppressed<unknown, AcceptEntry>, "unused" | "expired">,
   file: string,
   found: string,
 ): readonly Sentence[] {

@@ -3,11 +3,11 @@ import { acceptBlocks, type AcceptEntry, acceptNotes } from "../report/accept-fi
 import { countsOf, FINDING_SEVERITIES } from "../report/finding.js";
 import { findingItem, sectionsOf } from "../report/finding-items.js";
 import { counted, type Item, plainText, type Report } from "../report/report.js";
-import type { Waived } from "../report/waivers.js";
+import type { Suppressed } from "../report/suppressions.js";
 import { CHECKS, type VerifyFinding } from "./checks.js";
 
 /** The differences of a run, by the accept file. */
-export type VerifyOutcome = Waived<VerifyFinding, AcceptEntry>;
+export type VerifyOutcome = Suppressed<VerifyFinding, AcceptEntry>;
 
 interface ReportFacts extends Pick<Report, "title" | "notes"> {
   readonly endpoints: number;
@@ -40,7 +40,10 @@ export function verifyReport(
       summary: { error, warning, endpoints, accepted: accepted.length },
       ...more,
       differences: unaccepted.map(differenceJson),
-      accepted: accepted.map(({ found, waiver }) => ({ ...differenceJson(found), reason: waiver.reason })),
+      accepted: accepted.map(({ found, suppression }) => ({
+        ...differenceJson(found),
+        reason: suppression.reason,
+      })),
       unused,
       expired,
     },
@@ -51,13 +54,13 @@ function itemOf(found: VerifyFinding): Item {
   return findingItem({ id: found.rule, title: CHECKS[found.rule].title }, found);
 }
 
-function acceptedItem({ found, waiver }: VerifyOutcome["accepted"][number]): Item {
+function acceptedItem({ found, suppression }: VerifyOutcome["accepted"][number]): Item {
   const item = itemOf(found);
   return {
     ...item,
     level: "notice",
     label: "accepted",
-    details: [...item.details, sentence`Accepted: ${waiver.reason}`],
+    details: [...item.details, sentence`Accepted: ${suppression.reason}`],
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Relation } from "../core/model/endpoint.js";
-import { relationKey } from "../core/warehouse/relations.js";
+import { relationKey } from "../core/warehouse/schema-cache.js";
 import { sql, type Statement } from "../core/warehouse/sql.js";
 import { finished } from "./parameters.js";
 import { array } from "./filters.js";

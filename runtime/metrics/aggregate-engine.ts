@@ -8,7 +8,7 @@ import { columnNamed } from "../core/model/column-names.js";
 import type { Relation } from "../core/model/endpoint.js";
 import { columnsOf, type Selection, withDigest } from "../core/model/query.js";
 import { groupingKey } from "../core/model/query-key.js";
-import type { DerivedRows, Relations } from "../core/warehouse/relations.js";
+import type { DerivedRows, SchemaCache } from "../core/warehouse/schema-cache.js";
 import { KeptGroupings, type LookUpColumns } from "../core/warehouse/kept-groupings.js";
 import { join, sql, type Sql } from "../core/warehouse/sql.js";
 import type {
@@ -31,7 +31,7 @@ import { hasProjectSql, usedValues } from "./used-values.js";
 /** What groupings need of an engine. */
 export interface AggregateOptions {
   readonly dialect: AggregateDialect;
-  readonly relations: Relations;
+  readonly relations: SchemaCache;
   /** The columns of a statement. Rejects with `RelationMissing` where a relation of it does not exist. */
   readonly describe: (select: DescribedSelect) => Promise<DescribedRelation>;
   readonly rollUpVersion: RollUpVersion;

@@ -3,7 +3,7 @@ import { type Grain, isDayGrain, type RollUp } from "../core/model/aggregate.js"
 import type { Relation } from "../core/model/endpoint.js";
 import { type Selection, withDigest } from "../core/model/query.js";
 import type { PreparedGrouping } from "../core/warehouse/aggregate-dialect.js";
-import type { Relations } from "../core/warehouse/relations.js";
+import type { SchemaCache } from "../core/warehouse/schema-cache.js";
 import type { ResultColumn, ResultColumns, RollUpVersion } from "../core/warehouse/warehouse.js";
 import { named } from "./groups-build.js";
 import { rolledUp, rolledUpName, totalName } from "./roll-up.js";
@@ -19,7 +19,7 @@ export interface PreparedRelations extends PreparedGrouping {
 interface RollUpOptions {
   /** Of the rows of the relations themselves. */
   readonly version: string | null;
-  readonly relations: Relations;
+  readonly relations: SchemaCache;
   readonly rollUpVersion: RollUpVersion;
   readonly prepare: (selection: Selection, versionOf: VersionOf) => Promise<PreparedRelations>;
 }

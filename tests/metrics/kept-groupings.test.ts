@@ -3,7 +3,7 @@ import { CLICKHOUSE_AGGREGATES } from "../../runtime/clickhouse/aggregates.js";
 import { finished } from "../../runtime/clickhouse/parameters.js";
 import type { Leaf } from "../../runtime/core/model/aggregate.js";
 import { type Condition, OWN_ROWS, type Selection, withDigest } from "../../runtime/core/model/query.js";
-import { Relations } from "../../runtime/core/warehouse/relations.js";
+import { SchemaCache } from "../../runtime/core/warehouse/schema-cache.js";
 import { resolved, type Sql } from "../../runtime/core/warehouse/sql.js";
 import type { ResultColumns } from "../../runtime/core/warehouse/warehouse.js";
 import { AggregateEngine } from "../../runtime/metrics/aggregate-engine.js";
@@ -70,7 +70,7 @@ const own = (value: string): Condition => ({
 function keeper() {
   let now = columns;
   const describe = () => Promise.resolve({ id: "1", columns: now });
-  const relations = new Relations({ describe, changeIn: () => "none", onColumns: () => undefined });
+  const relations = new SchemaCache({ describe, changeIn: () => "none", onColumns: () => undefined });
   const dialect = CLICKHOUSE_AGGREGATES;
   const engine = new AggregateEngine({ dialect, relations, describe, rollUpVersion: () => null });
   const made = new Set<Sql<Selection>>();

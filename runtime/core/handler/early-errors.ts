@@ -1,6 +1,6 @@
 import { COMMON_HEADERS } from "../http/headers.js";
 import { type EarlyErrors, RETRY_SECONDS } from "../http/listen.js";
-import type { EarlyStatus } from "../http/client-connection.js";
+import type { EarlyStatus } from "../http/connection-limits.js";
 import { type HttpError, httpError } from "../model/errors.js";
 import { callerHeaders, peek } from "../request/authorize.js";
 import type { Gateway } from "./gateway.js";

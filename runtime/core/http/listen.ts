@@ -8,7 +8,7 @@ import {
   STATUS_CODES,
 } from "node:http";
 import { Server, type Socket } from "node:net";
-import { type EarlyStatus } from "./client-connection.js";
+import { type EarlyStatus } from "./connection-limits.js";
 import { OpenConnections } from "./open-connections.js";
 import { type ServerLimits, SERVER_LIMITS } from "./server-limits.js";
 import { Interval } from "../model/timer.js";

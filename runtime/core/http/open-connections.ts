@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import { ClientConnection, type EarlyError } from "./client-connection.js";
+import { ClientConnection, type EarlyError } from "./connection-limits.js";
 import { resetSocket } from "./send.js";
 import type { ServerLimits } from "./server-limits.js";
 

@@ -1,6 +1,6 @@
 import type { DatePart, Grain, Leaf, Period } from "../model/aggregate.js";
 import type { Condition, Selection } from "../model/query.js";
-import type { DerivedRows } from "./relations.js";
+import type { DerivedRows } from "./schema-cache.js";
 import type { Sql } from "./sql.js";
 import type { ResultColumn, ResultColumns } from "./warehouse.js";
 

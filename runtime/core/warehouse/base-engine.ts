@@ -20,7 +20,7 @@ import type { AskedGrouping } from "../model/aggregate.js";
 import type { AggregateDialect, PreparedGrouping, SourceColumns } from "./aggregate-dialect.js";
 import { Groupings, readBy } from "./groupings.js";
 import { loadMetrics } from "./load-metrics.js";
-import { Relations } from "./relations.js";
+import { SchemaCache } from "./schema-cache.js";
 import { typeCondition } from "./typed-condition.js";
 import { explainedIn, withDeclaredNames, withNamesOf } from "./served-columns.js";
 import type { SharedResource } from "./caller-shares.js";
@@ -109,7 +109,7 @@ export abstract class BaseEngine implements Warehouse {
   protected readonly queries: FairQueue;
   protected readonly streams: FairQueue;
   protected readonly budget: SpoolBudget;
-  readonly #relations: Relations;
+  readonly #relations: SchemaCache;
   readonly #statementTimeoutMs: number;
   readonly #groupings: Groupings;
 
@@ -130,7 +130,7 @@ export abstract class BaseEngine implements Warehouse {
     });
     const disk = new Budget(streamSpoolMegabytes * 1024 * 1024);
     this.budget = { memory: new Budget(SPOOL_MEMORY_BYTES), disk };
-    this.#relations = new Relations({
+    this.#relations = new SchemaCache({
       describe: (relation) =>
         this.describe(relation).catch((error: unknown) => {
           throw this.translated(error);

@@ -4,7 +4,7 @@ import type { Selection } from "../model/query.js";
 import { sleep } from "../model/timer.js";
 import type { AggregateDialect, PreparedGrouping } from "./aggregate-dialect.js";
 import { loadMetrics, type MetricsModule } from "./load-metrics.js";
-import { FIRST_RETRY_PAUSE_MS, type Relations, RETRY_MS } from "./relations.js";
+import { FIRST_RETRY_PAUSE_MS, type SchemaCache, RETRY_MS } from "./schema-cache.js";
 import type {
   ColumnChange,
   DescribedRelation,
@@ -17,7 +17,7 @@ import type {
 interface GroupingsOptions {
   /** Null: the engine serves no aggregates. */
   readonly dialect: () => AggregateDialect | null;
-  readonly relations: Relations;
+  readonly relations: SchemaCache;
   /** The columns of a statement. */
   readonly describe: (select: DescribedSelect) => Promise<DescribedRelation>;
   /** What an error says of the columns that its statement was made for. */

@@ -2,7 +2,7 @@ import { BoundedCache } from "../http/bounded-cache.js";
 import { type Condition, isGroup, type Selection } from "../model/query.js";
 import { groupingKey } from "../model/query-key.js";
 import type { PreparedGrouping } from "./aggregate-dialect.js";
-import type { RowSource } from "./relations.js";
+import type { RowSource } from "./schema-cache.js";
 import type { Sql } from "./sql.js";
 import type { ResultColumns } from "./warehouse.js";
 

@@ -16,7 +16,7 @@ import { NewPriceView } from "./price-schemas.js";
 import { ATTENTION_REASONS, INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
 import { DEPOSIT_ACCOUNT_STATUSES } from "../intents/deposit-account.js";
 import { DepositView } from "./deposit-account-schemas.js";
-import { REFUND_STATUSES } from "../intents/refund.js";
+import { REFUND_STATUSES } from "../intents/refund-transitions.js";
 import { REQUIREMENT_STATUSES } from "../intents/requirement.js";
 import { REFUSAL_REASONS } from "../providers/refusal-reasons.js";
 import { Fees, Receipt, Refund } from "../providers/protocol.js";

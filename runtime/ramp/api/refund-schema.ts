@@ -9,7 +9,7 @@ import {
   time,
   type ValueOf,
 } from "@routewright/runtime/internal/core/model/schema.js";
-import { REFUND_STATUSES } from "../intents/refund.js";
+import { REFUND_STATUSES } from "../intents/refund-transitions.js";
 
 const Uuid = textOf({ format: "uuid" });
 const DateTime = time as Schema as Schema<Date>;

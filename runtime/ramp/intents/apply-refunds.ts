@@ -3,7 +3,8 @@ import { providerRefundIdOf } from "../database/id.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
 import type { Refund } from "../providers/protocol.js";
 import { type Intent, isErased } from "./intent.js";
-import { canRefundMove, type IntentRefund, isOpenRefund, matchRefunds, openRefund } from "./refund.js";
+import { type IntentRefund, isOpenRefund, matchRefunds, openRefund } from "./refund.js";
+import { canRefundMove } from "./refund-transitions.js";
 import { isPaymentGone, saysPayment } from "./reported-lines.js";
 import { recordChange } from "./intent-event.js";
 

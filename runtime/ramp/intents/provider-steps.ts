@@ -22,7 +22,8 @@ import { adoptOrder, applyEnd, applyExecution, applyRefusal, applyWithdrawal } f
 import { applyOnboarding } from "./apply-onboarding.js";
 import { unacknowledged } from "./attention.js";
 import { changeRefund, failRefund } from "./apply-refunds.js";
-import { canRefundMove, type IntentRefund } from "./refund.js";
+import type { IntentRefund } from "./refund.js";
+import { canRefundMove } from "./refund-transitions.js";
 import { makePayment, termsOf } from "./payment.js";
 import {
   afterOrderRefusal,

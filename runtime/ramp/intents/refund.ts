@@ -1,5 +1,6 @@
 import { Amount, type AmountText } from "../accounts/amount.js";
 import type { Refund } from "../providers/protocol.js";
+import type { RefundStatus } from "./refund-transitions.js";
 
 /** A refund of a payment: asked for by the project or an operator, or made by the provider alone. */
 export interface IntentRefund {
@@ -20,38 +21,6 @@ export interface IntentRefund {
   readonly isMatchedByAmount: boolean;
   readonly createdAt: Date;
   readonly updatedAt: Date;
-}
-
-/**
- * What moves a refund (runtime/ramp/docs/intents.md, Refunds). The database refuses all other moves; tests compare this table with the
- * database's and with the page's.
- */
-export const REFUND_MOVES = {
-  REQUESTED: {
-    PENDING: "the provider takes it, or lists it as `PENDING`",
-    SUCCEEDED: "the provider lists it",
-    FAILED:
-      "the provider refuses it or lists it as `FAILED`; or it was sent, and the payment is returned, charged back or resolved before there is an answer",
-    CANCELLED:
-      "you cancel it, or the payment is returned, charged back or resolved as failed, before it is sent; or the provider cancels it",
-  },
-  PENDING: {
-    SUCCEEDED: "the provider lists it",
-    FAILED:
-      "the provider lists it as `FAILED`; or the payment is returned, charged back or resolved, and the provider does not list it",
-    CANCELLED: "the provider cancels it",
-  },
-  SUCCEEDED: { FAILED: "it comes back: the provider lists it as `FAILED` or `CANCELLED`, or no longer" },
-  FAILED: { SUCCEEDED: "the provider lists it after all" },
-  CANCELLED: { SUCCEEDED: "the provider lists it after all" },
-} as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;
-
-export type RefundStatus = keyof typeof REFUND_MOVES;
-
-export const REFUND_STATUSES = Object.keys(REFUND_MOVES) as readonly RefundStatus[];
-
-export function canRefundMove(from: RefundStatus, to: RefundStatus): boolean {
-  return to in REFUND_MOVES[from];
 }
 
 /** Whether it is still to be decided. */

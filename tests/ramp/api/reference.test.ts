@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { DEPOSIT_ACCOUNT_MOVES } from "../../../runtime/ramp/intents/deposit-account.js";
-import { REFUND_MOVES } from "../../../runtime/ramp/intents/refund.js";
+import { REFUND_TRANSITIONS } from "../../../runtime/ramp/intents/refund-transitions.js";
 import { REQUIREMENT_MOVES } from "../../../runtime/ramp/intents/requirement.js";
 import { REFUSALS } from "../../../runtime/ramp/intents/refusal.js";
 import { INTENT_MOVES, isTerminal, type IntentStatus } from "../../../runtime/ramp/intents/intent.js";
@@ -51,7 +51,7 @@ it("moves of an intent", () => {
 });
 
 it.each([
-  ["a refund", "intents", "Refunds", REFUND_MOVES],
+  ["a refund", "intents", "Refunds", REFUND_TRANSITIONS],
   ["a check", "intents", "Checks and pages", REQUIREMENT_MOVES],
   ["a deposit account", "deposit-accounts", "States", DEPOSIT_ACCOUNT_MOVES],
 ])("moves of %s, and what makes them", (_, page, section, moves) => {

@@ -6,7 +6,7 @@ import { atEnd } from "../../support/at-end.js";
 import { INTENT_MOVES, TRANSACTION_MOVES } from "../../../runtime/ramp/intents/intent.js";
 import type { ProjectId } from "../../../runtime/ramp/database/id.js";
 import { DEPOSIT_ACCOUNT_MOVES } from "../../../runtime/ramp/intents/deposit-account.js";
-import { REFUND_MOVES } from "../../../runtime/ramp/intents/refund.js";
+import { REFUND_TRANSITIONS } from "../../../runtime/ramp/intents/refund-transitions.js";
 import { REQUIREMENT_MOVES } from "../../../runtime/ramp/intents/requirement.js";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../../runtime/ramp/database/migrate.js";
@@ -113,7 +113,7 @@ describe("moves", () => {
     ["intent_may_move", INTENT_MOVES],
     ["transaction_may_move", TRANSACTION_MOVES],
     ["requirement_may_move", targetsOf(REQUIREMENT_MOVES)],
-    ["refund_may_move", targetsOf(REFUND_MOVES)],
+    ["refund_may_move", targetsOf(REFUND_TRANSITIONS)],
     ["deposit_account_may_move", targetsOf(DEPOSIT_ACCOUNT_MOVES)],
   ])(
     "are the same in the code and in the database: %s",

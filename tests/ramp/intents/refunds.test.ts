@@ -1,6 +1,6 @@
 /** Refunds: what moves each (runtime/ramp/docs/intents.md, Refunds), and what ends those that are open. */
 import { describe, expect, it } from "vitest";
-import { REFUND_MOVES, type RefundStatus } from "../../../runtime/ramp/intents/refund.js";
+import { REFUND_TRANSITIONS, type RefundStatus } from "../../../runtime/ramp/intents/refund-transitions.js";
 import type { Refund } from "../../../runtime/ramp/providers/protocol.js";
 import { refundIntent } from "../../../runtime/ramp/operator/intent-actions.js";
 import { CARD_CAPABILITIES, ownCards } from "../support/card-provider.js";
@@ -150,7 +150,7 @@ describe("a refund moves", () => {
   });
 
   it("in no other way than these: each move has its scenario", () => {
-    const moves = Object.entries(REFUND_MOVES).flatMap(([from, tos]) =>
+    const moves = Object.entries(REFUND_TRANSITIONS).flatMap(([from, tos]) =>
       Object.keys(tos).map((to) => `${from} ${to}`),
     );
     expect(tested.sort()).toEqual(moves.sort());

@@ -1,6 +1,6 @@
 /** Payments that are refunded at a provider of the test's own. */
 import { expect } from "vitest";
-import type { RefundStatus } from "../../../runtime/ramp/intents/refund.js";
+import type { RefundStatus } from "../../../runtime/ramp/intents/refund-transitions.js";
 import type { Refund } from "../../../runtime/ramp/providers/protocol.js";
 import { CARD_CAPABILITIES, type CardProvider, ownCards } from "./card-provider.js";
 import { eventually, reached, type Reply, untilTrue, type World } from "./world.js";

@@ -60,7 +60,7 @@ interface KnownRelation extends DescribedRelation {
  * The relations of a database: which of them are missing, and their columns, cached per version of the rows: after a build
  * they are looked up before the next result. Without a known version, stale columns are used while they are looked up again.
  */
-export class Relations {
+export class SchemaCache {
   readonly #options: RelationsOptions;
   /** Bounded by the relations that are served. */
   readonly #entries = new Map<string, KnownRelation>();

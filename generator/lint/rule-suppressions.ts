@@ -1,4 +1,4 @@
-import { applyWaivers, holdsOn, type Waived, type Waiver } from "../report/waivers.js";
+import { applySuppressions, holdsOn, type Suppressed, type Suppression } from "../report/suppressions.js";
 import { isDate } from "@routewright/runtime/model";
 import { isObject, member, objectOr } from "../manifest/json.js";
 import { metasOf } from "../manifest/node-meta.js";
@@ -7,7 +7,7 @@ import { CHECK_IDS, type CheckId, isCheckId, type LintViolation, type RuleId, vi
 import type { Node } from "./dbt-graph.js";
 
 /** A rule that a model suppresses, and why. */
-export interface Suppression extends Waiver {
+export interface RuleSuppression extends Suppression {
   readonly rule: CheckId;
   /** Where in the model's node, as a JSON path. */
   readonly path: string;
@@ -17,7 +17,7 @@ export interface Suppression extends Waiver {
  * Reads `meta.routewright.lint`, rule → reason or `{reason, expires}`, and what is wrong with it. `config.meta` wins over
  * `meta`, as for `meta.api`. `today` is `YYYY-MM-DD`: a suppression holds through its last day.
  */
-export function suppressionsOf({ json }: Node, today: string): readonly (Suppression | LintViolation)[] {
+export function suppressionsOf({ json }: Node, today: string): readonly (RuleSuppression | LintViolation)[] {
   const settings = metasOf(json).map((meta) => ({
     path: `${meta.path}.routewright.lint`,
     value: objectOr(meta.value["routewright"])["lint"],
@@ -42,10 +42,10 @@ function unknownRule(rule: string, path: string): readonly LintViolation[] {
 }
 
 function readOne(
-  subject: Pick<Suppression, "rule" | "path">,
+  subject: Pick<RuleSuppression, "rule" | "path">,
   given: unknown,
   today: string,
-): readonly (Suppression | LintViolation)[] {
+): readonly (RuleSuppression | LintViolation)[] {
   const { rule, path } = subject;
   const { reason, expires, ...others } = isObject(given) ? given : { reason: given };
   if (typeof reason !== "string" || reason.trim() === "")
@@ -79,16 +79,16 @@ function readOne(
 }
 
 /** The findings of a model by its suppressions: each means all findings of its rule. */
-export function applySuppressions<Each extends { readonly rule: RuleId }>(
+export function applyRuleSuppressions<Each extends { readonly rule: RuleId }>(
   found: readonly Each[],
-  suppressions: readonly Suppression[],
+  suppressions: readonly RuleSuppression[],
   today: string,
-): Waived<Each, Suppression> {
-  return applyWaivers<Each, Suppression>(found, suppressions, ({ rule }) => rule, today);
+): Suppressed<Each, RuleSuppression> {
+  return applySuppressions<Each, RuleSuppression>(found, suppressions, ({ rule }) => rule, today);
 }
 
 /** A suppression and whether its rule found anything in its model. */
-export interface SuppressionUse extends Suppression {
+export interface SuppressionUse extends RuleSuppression {
   readonly isUsed: boolean;
 }
 
@@ -108,7 +108,7 @@ export function unusedSuppressions<Each extends SuppressionUse>(
     .map(([, one]) => one);
 }
 
-export function unusedViolation({ rule, path }: Suppression): readonly LintViolation[] {
+export function unusedViolation({ rule, path }: RuleSuppression): readonly LintViolation[] {
   return violation(
     path,
     sentence`The suppression of ${rule} is unused: the rule finds nothing here, and the next finding would be hidden.`,
