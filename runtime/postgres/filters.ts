@@ -14,6 +14,7 @@ import {
   type ColumnCondition,
   type Condition,
   isGroup,
+  ownMark,
   type Selection,
   type TypedValue,
 } from "../core/model/query.js";
@@ -61,7 +62,7 @@ export function formOf(condition: Condition, columns: ResultColumns): string {
     return `\0\0\0${condition.operator}${String(condition.of.length)}${condition.of.map((each) => formOf(each, columns)).join("")}`;
   const { column, operator, timezone = "" } = condition;
   const letterCase = "case" in condition ? (condition.case ?? "") : "";
-  return `\0${column}\0${operator}\0${letterCase}${variantOf(condition, columns)}\0${timezone}`;
+  return `\0${ownMark(condition)}${column}\0${operator}\0${letterCase}${variantOf(condition, columns)}\0${timezone}`;
 }
 
 /** The part of a condition's value that decides the text of its SQL. */

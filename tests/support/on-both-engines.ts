@@ -31,6 +31,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/metrics/far-joins.test.ts",
   "tests/metrics/filters-by-result.test.ts",
   "tests/metrics/filter.test.ts",
+  "tests/metrics/forms-of-callers.test.ts",
   "tests/metrics/large-numbers.test.ts",
   "tests/metrics/pages.test.ts",
   "tests/metrics/readiness.test.ts",

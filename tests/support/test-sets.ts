@@ -101,7 +101,14 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("core/request", "costly-requests", "injection"),
     ...within("diff", "aggregate-mutations"),
     ...within("lint", "arbitrary"),
-    ...within("metrics", "against-postgres", "every-cumulative", "group-options", "roll-ups"),
+    ...within(
+      "metrics",
+      "against-postgres",
+      "every-cumulative",
+      "forms-of-callers",
+      "group-options",
+      "roll-ups",
+    ),
     ...within(
       "core/handler",
       "document-examples",

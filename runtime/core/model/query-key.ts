@@ -1,5 +1,5 @@
 import type { AskedGrouping } from "./aggregate.js";
-import { type Condition, isGroup, type ResolvedQuery } from "./query.js";
+import { type Condition, isGroup, ownMark, type ResolvedQuery } from "./query.js";
 
 /** U+0000 separates the parts: no name or value of a query can contain it. */
 export function queryKey({
@@ -28,7 +28,7 @@ function conditionKey(condition: Condition): string {
   const letterCase = "case" in condition ? (condition.case ?? "") : "";
   // The number of values delimits the list.
   const values = typeof value === "string" ? value : `${String(value.length)}\0${value.join("\0")}`;
-  return `\0\0${column}\0${operator}\0${letterCase}\0${timezone}\0${values}`;
+  return `\0\0${ownMark(condition)}${column}\0${operator}\0${letterCase}\0${timezone}\0${values}`;
 }
 
 /** What a grouping selects, as a text: two with the same text have the same columns. */

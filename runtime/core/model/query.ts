@@ -86,6 +86,9 @@ export function columnsOf(condition: Condition): readonly string[] {
 /** Name of the condition on the caller's organization; no parameter contains U+0000. */
 export const OWN_ROWS = "\0org";
 
+/** Begins the key of that condition: it is on all that groups read, and a filter on a column of its name is not. */
+export const ownMark = ({ name }: ColumnCondition): string => (name === OWN_ROWS ? `${name}\0` : "");
+
 /** A range of the sorted rows. */
 export interface Page {
   readonly limit: number;
