@@ -71,12 +71,15 @@ function variantOf(condition: ColumnCondition, columns: ResultColumns): string {
   return isText(condition, filteredColumn(condition, columns)) ? "text" : "";
 }
 
+/** A type whose values compare as texts where they are not of the type. */
+export const PATH = "ltree";
+
 /** The labels of a path that every version of `ltree` reads: other values compare as texts. */
 const PLAIN_PATH = /^(?:[A-Za-z0-9_]{1,255}(?:\.(?!$)|$))+$/;
 
 function isText({ value }: ColumnCondition, column: ResultColumn): boolean {
   if (databaseType(column).value === "other") return true;
-  return column.type === "ltree" && [value].flat().some((text) => !PLAIN_PATH.test(text));
+  return column.type === PATH && [value].flat().some((text) => !PLAIN_PATH.test(text));
 }
 
 /** A missing column is compared as text: PostgreSQL then reports that it does not exist. */

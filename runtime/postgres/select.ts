@@ -6,7 +6,7 @@ import { columnsOf, type Page, type Selection } from "../core/model/query.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import { columnValue, placeholder, showsType, sortKeyOf, typeField, typesOf } from "./columns.js";
 import { hiddenKeys, PlannedRows, PreparedColumns, preparedOf, type RowFields } from "./prepared-columns.js";
-import { formOf as conditionForm, where } from "./filters.js";
+import { formOf as conditionForm, PATH, where } from "./filters.js";
 import { rangesAfter } from "./keyset.js";
 import { aggregateName } from "./qualified-names.js";
 import {
@@ -48,13 +48,23 @@ function planned(
   const prepared = preparedOf(servedOf(columns, selection.columns));
   const { columns: served } = prepared;
   const readTypes = (read ?? []).flatMap(({ columns: all }) => all.map(({ oid = 0 }) => oid));
-  const form = `${route ?? ""}\0${readTypes.join()}\0${formOf(use, relation, selection, columns)}`;
+  const form = `${route ?? ""}\0${readTypes.join()}\0${formOf(use, relation, selection, comparedIn(rowsFrom, columns, selection))}`;
   const made = prepared.plan(form, () => {
     const { body, fields } = make({ relation, from, read, columns, served, selection });
     const text = sql`${body} ${typesOf(fields.expected)}${routeComment(route)}`;
     return new PlannedRows(plan(text, placeholder), fields);
   });
   return Object.assign(statement(made.plan, selection), { planned: made });
+}
+
+/** What conditions compare. Those of groups name other columns than the results: where a path is read, any of them may be one. */
+function comparedIn(
+  { read = [] }: RowsFrom,
+  columns: ResultColumns,
+  { conditions }: Selection,
+): ResultColumns {
+  const [path] = read.flatMap((each) => each.columns.filter(({ type }) => type === PATH));
+  return path === undefined ? columns : conditions.flatMap(columnsOf).map((name) => ({ ...path, name }));
 }
 
 interface PlannedSelect {
