@@ -1,3 +1,4 @@
+import { readTemplate } from "../manifest/filter-template.js";
 import type { GraphNode, NodeKind } from "../manifest/graph.js";
 import { type JsonObject, member, objectOr, textOr } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
@@ -31,7 +32,9 @@ export function projectOf({ graph, adapter, warehouseColumns, models, semantics 
   const ids = new Map(metrics.map(({ name, node }) => [name, node.uniqueId]));
   const idsOf = (names: readonly string[]): readonly string[] => names.flatMap((name) => ids.get(name) ?? []);
   const ofMetrics = metrics.map((metric) => measuredNode(metric, idsOf(inputsOf(metric))));
-  const ofQueries = queries.map((query) => measuredNode(query, idsOf(query.metrics)));
+  const ofQueries = queries.map((query) =>
+    measuredNode(query, idsOf([...query.metrics, ...comparedIn(query.filters)])),
+  );
   return {
     nodes: new Map([...nodes, ...[...ofMetrics, ...ofQueries].map((node) => [node.uniqueId, node] as const)]),
     adapter: adapter ?? "postgres",
@@ -40,8 +43,22 @@ export function projectOf({ graph, adapter, warehouseColumns, models, semantics 
   };
 }
 
-const inputsOf = ({ inputs, cumulative }: SemanticMetric): readonly string[] =>
-  [...inputs, ...(cumulative?.metric ? [cumulative.metric] : [])].map(({ metric }) => metric);
+/** The metrics that one takes in, and those that its filters compare. */
+function inputsOf(metric: SemanticMetric): readonly string[] {
+  const { inputs, simple, cumulative, conversion } = metric;
+  const others = [simple, cumulative?.metric, cumulative?.of, conversion?.base, conversion?.conversion];
+  const all = [...inputs, ...others.flatMap((each) => each ?? [])];
+  const names = all.flatMap((each) => ("metric" in each ? [each.metric] : []));
+  return [...names, ...comparedIn([metric, ...all].flatMap(({ filters }) => filters))];
+}
+
+function comparedIn(filters: readonly string[]): readonly string[] {
+  return filters.flatMap((text) => {
+    const read = readTemplate(text);
+    const parts = "problem" in read ? [] : read.parts;
+    return parts.flatMap((part) => (typeof part !== "string" && "metric" in part ? [part.metric] : []));
+  });
+}
 
 export interface NodeColumn {
   readonly name: string;

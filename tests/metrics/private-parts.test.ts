@@ -225,6 +225,25 @@ describe("a metric that is marked private", () => {
     expect(privateData(highest)).toEqual([]);
   });
 
+  it("is found by lint behind a filter that compares it, of a metric and of a saved query", () => {
+    const where = { where_filters: [{ where_sql_template: "{{ Metric('secret', ['customer']) }} > 1" }] };
+    const shared = structuredClone(PROJECT);
+    const comparing = metric("comparing", simple("transfers_count"), { marks: { privacy_tier: "tier1" } });
+    Object.assign(comparing["metric.test.comparing"]!, { filter: where });
+    Object.assign(shared.metrics, comparing);
+    shared.saved_queries["saved_query.test.compared"] = {
+      name: "compared",
+      query_params: { metrics: ["sent"], group_by: [], where },
+      config: { tags: tags("compared"), meta: { privacy_tier: "tier1" } },
+    };
+    const found = lintJson(shared).findings.filter(({ rule }) => rule === "private-data");
+    const messages = found.map(({ message }) => plainText(message));
+    for (const name of ["comparing", "compared"])
+      expect(messages).toContainEqual(
+        `Callers of "tier0" get data that "secret" restricts to "tier3" and above in "$.config.meta.pii": "secret" → "${name}".`,
+      );
+  });
+
   it("is found by lint where another metric comes first on its path", () => {
     const shared = structuredClone(PROJECT);
     Object.assign(shared.metrics, metric("a_first", simple("transfers_count")));
