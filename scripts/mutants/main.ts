@@ -120,9 +120,9 @@ async function failureOf(copy: Copy, file: string, set: TestSet): Promise<string
 }
 
 /** Files of a set, and those that it runs on ClickHouse alone. */
-const withLater = (set: TestSet): readonly string[] => [
-  ...new Set([...filesOf(set), ...filesOnClickhouse(set)]),
-];
+function withLater(set: TestSet): readonly string[] {
+  return [...new Set([...filesOf(set), ...filesOnClickhouse(set)])];
+}
 
 /** Whether a test file passes without a mutant. */
 async function isGreen(copy: Copy, file: string): Promise<boolean> {
@@ -167,8 +167,9 @@ function keep(result: Result): void {
   appendFileSync(kept, `${JSON.stringify(result)}\n`);
 }
 
-const counted = (): readonly Result[] =>
-  [...resultsOf().values()].filter(({ outcome }) => COUNTED.has(outcome));
+function counted(): readonly Result[] {
+  return [...resultsOf().values()].filter(({ outcome }) => COUNTED.has(outcome));
+}
 
 function described({ file, start, end, text, kind }: Mutant, source: string): string {
   const line = source.slice(0, start).split("\n").length;
