@@ -106,7 +106,7 @@ describe("a kept statement of groups", () => {
     expect(made.size).toBe(6);
   });
 
-  it("has the rows of the caller's organization alone, whoever asked first", async () => {
+  it("shows each caller only the rows of its own organization, whoever asked before", async () => {
     const { ask } = keeper();
     const all = await ask(selectionOf(since("2026-01-01")));
     const ofOne = await ask(selectionOf(since("2026-01-01"), own("one")));
