@@ -7,7 +7,7 @@ import {
   type RunningService,
   startService,
 } from "@routewright/runtime/server";
-import { isOfArtifacts } from "@routewright/runtime/model";
+import { isOfArtifacts, messageOf } from "@routewright/runtime/model";
 import { readCatalogueIn } from "../../catalogue/catalogue-file.js";
 import { accessOf } from "../../artifacts/access.js";
 import { watchedLocations } from "../../artifacts/artifacts.js";
@@ -59,14 +59,20 @@ function purging(
   return { onRowsChanged: (endpoints) => void purge(endpoints) };
 }
 
+/** Never rejects: a server that cannot verify, such as without a free file descriptor, goes on serving. */
 async function verifyServed(
   generated: string,
   { defaultTier, logLevel }: Environment,
   databaseUrl: string | null,
 ): Promise<void> {
   if (databaseUrl === null) return;
-  const { logDifferences } = await import("../verify.js");
-  await logDifferences({ generated, defaultTier }, databaseUrl, createLogger(logLevel));
+  const log = createLogger(logLevel);
+  try {
+    const { logDifferences } = await import("../verify.js");
+    await logDifferences({ generated, defaultTier }, databaseUrl, log);
+  } catch (error) {
+    log.error({ detail: messageOf(error) }, "not verified");
+  }
 }
 
 /**

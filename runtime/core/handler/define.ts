@@ -165,9 +165,9 @@ export function defineEndpoint<Query, Row>(generated: {
       (generated as Partial<typeof generated> | undefined)?.schema,
     );
     const spec = endpointOf(declaration);
-    // The first request waits for it.
-    if (spec.aggregate !== undefined) void loadMetrics();
-    if (spec.filter === true) void loadFilter();
+    // The first request waits for it, and says why where it cannot be loaded.
+    if (spec.aggregate !== undefined) loadMetrics().catch(() => undefined);
+    if (spec.filter === true) loadFilter().catch(() => undefined);
     const get = handlerOf(new ServedEndpoint(spec));
     const module: EndpointModule = { spec, get, ...(spec.methods.includes("POST") && { post: get }) };
     return module as never;

@@ -41,7 +41,7 @@ function handle(endpoint: ServedEndpoint): RequestHandler {
 function pathOfEndpoint(endpoint: Endpoint, called: ServedEndpoint): DataPath {
   const { path, tier, methods } = called.spec;
   const access = { limit: "caller", tier } as const;
-  if (called.spec.changes === "on_build") void loadHits();
+  if (called.spec.changes === "on_build") loadHits().catch(() => undefined);
   const handle: DataRoute["handle"] = (exchange) => {
     const hit = hits?.answerHit(exchange, called, respondTo);
     return hit === undefined ? serveRows(exchange, called) : hit;
