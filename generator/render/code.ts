@@ -63,6 +63,13 @@ export function docText(paragraphs: readonly string[]): string {
   return lines.length > 1 ? `\n${lines.join("\n")}` : (lines[0] ?? "");
 }
 
+/** A doc comment with such a text. */
+export function docComment(paragraphs: readonly string[]): string {
+  const [first = "", ...lines] = docText(paragraphs).split("\n");
+  if (lines.length === 0) return `/** ${first} */`;
+  return ["/**", ...lines.map((line) => (line === "" ? " *" : ` * ${line}`)), " */"].join("\n");
+}
+
 /** Text for the rest of a `//` line. */
 export function lineComment(text: string): string {
   return commentLines(text).join(" ");
