@@ -11,7 +11,7 @@ const READERS_OF_PYTHON =
 
 /** Programs that some tests run, and how to install each. `.ci/run` installs all of them. */
 const INSTALL = {
-  chromium: "apt-get install chromium",
+  chromium: "apt-get install chromium-headless-shell",
   git: "apt-get install git",
   "redis-server": "apt-get install redis-server",
   nginx: "apt-get install nginx",
@@ -102,6 +102,11 @@ export function programPath(program: Program): string {
   return find(program) ?? program;
 }
 
+/** Names of a program's file, the preferred one first. A browser without windows takes half as long to start, and a fifth less to draw. */
+const FILES: Partial<Record<Program, readonly string[]>> = {
+  chromium: ["chromium-headless-shell", "chromium"],
+};
+
 /** Modules of Python, which lie where its own look-up finds them. */
 const MODULES: ReadonlySet<Program> = new Set(["pyarrow"]);
 
@@ -114,7 +119,9 @@ function hasModule(name: string): boolean {
 function find(program: Program): string | null {
   if (MODULES.has(program)) return hasModule(program) ? program : null;
   const named = process.env[variable(program)];
-  const paths = named === undefined ? FOLDERS.map((folder) => join(folder, program)) : [named];
+  const files = FILES[program] ?? [program];
+  const paths =
+    named === undefined ? files.flatMap((file) => FOLDERS.map((folder) => join(folder, file))) : [named];
   return paths.find(isExecutable) ?? null;
 }
 
