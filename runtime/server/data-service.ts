@@ -14,7 +14,7 @@ import {
 import type { Release } from "./release/release.js";
 import { rollUpVersions } from "./release/roll-up-version.js";
 import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
-import { recentText } from "../core/http/service-metrics.js";
+import { METRICS_CONTENT_TYPE, recentText } from "../core/http/service-metrics.js";
 import { DueTimes } from "./operations/due-times.js";
 import { EndpointDays } from "./operations/endpoint-days.js";
 import { FailingEndpoints } from "./operations/failing-endpoints.js";
@@ -262,8 +262,7 @@ function serviceOf(
 ): Service {
   const { environment, title, active, builds, refreshes, refresh } = options;
   const { warehouse } = gateway;
-  const { registry } = metrics;
-  const text = options.metricsText ?? (() => registry.metrics());
+  const text = options.metricsText ?? (() => metrics.scrape());
   return {
     title,
     documents,
@@ -278,7 +277,7 @@ function serviceOf(
     staleCopies: () => builds.staleCopies,
     lateEndpoints: () => dueTimes.late(),
     lateNodes: () => dueTimes.lateNodes(),
-    metrics: { contentType: registry.contentType, text, recentText: recentText(text) },
+    metrics: { contentType: METRICS_CONTENT_TYPE, text, recentText: recentText(text) },
     metricsPublic: environment.metricsPublic,
     origins: environment,
     events,

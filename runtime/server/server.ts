@@ -10,7 +10,8 @@ import {
   type NodeBuild,
   type TestRun,
 } from "../core/warehouse/data-versions.js";
-import type { Assignment, MetricsSnapshot, PrimaryFunctions } from "./operations/workers/messages.js";
+import type { MetricsSnapshot } from "../core/http/prometheus.js";
+import type { Assignment, PrimaryFunctions } from "./operations/workers/messages.js";
 import { keepsManifest, loadRelease, type Release, readGeneratedRelease } from "./release/release.js";
 import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
 import { noManifest, type RefreshResult } from "./release/activate.js";
@@ -232,7 +233,7 @@ async function startDataApi(
     refresh,
     reload,
     activate: activateHere,
-    metrics: () => service.metrics.registry.getMetricsAsJSON(),
+    metrics: () => service.metrics.snapshot(),
     recordBuilds: (...results) => {
       builds.record(...results);
       onRowsChanged?.(publicEndpoints(active.current));

@@ -1,6 +1,13 @@
 import { type CachedService, cacheBytes } from "./bounded-cache.js";
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { droppedLogLines } from "./logger.js";
+import type {
+  CollectedMetric,
+  CountedSeries,
+  DurationSeries,
+  Labels,
+  MetricsReader,
+  MetricsSnapshot,
+} from "./prometheus.js";
 
 /** What a service counts of each response, beside its own labels. */
 interface CountedResponse {
@@ -16,145 +23,159 @@ const PREFIXES: Readonly<Record<CachedService, string>> = { data: "routewright",
 const METHODS = ["GET", "HEAD", "POST", "QUERY", "OPTIONS", "other"];
 const OTHER = METHODS.indexOf("other");
 
-export interface CollectedMetric {
-  readonly name: string;
-  readonly help: string;
-  readonly label?: string | undefined;
-  /** How the values of several workers combine: a sum, unless all of them show the same. */
-  readonly aggregator?: "sum" | "max";
-  /** The value, or one for each value of the label. */
-  readonly values: () => number | Iterable<readonly [string, number]>;
-}
+/** Of the text that Prometheus reads. */
+export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /**
- * The metrics of one service: of its process, its log and its requests. Each service has a registry of its own: the two
- * have different readers, and Prometheus scrapes both ports and would count each request twice.
+ * The metrics of one service: of its process, its log and its requests. Each service counts its own: the two have different
+ * readers, and Prometheus scrapes both ports and would count each request twice. They are counted here: prom-client makes a text of
+ * the labels at each `inc` and each `observe`, 2 µs of a request, and takes 5 MB. It comes with the first scrape.
  */
 export class ServiceMetrics<Label extends string> {
-  readonly registry = new Registry();
-  readonly #labels: readonly Label[];
-  readonly #buckets: number[];
+  readonly metrics: CollectedMetric[] = [DROPPED_LOG_LINES];
+  readonly #buckets: readonly number[];
   /** In the order of their first requests. Bounded by labels, methods and statuses. */
-  readonly #series: RequestSeries[] = [];
-  /** By the values of their labels. Bounded by these: they come from closed sets. */
-  readonly #responses = new Map<string, ResponseCounts<Label>>();
+  readonly #series: CountedSeries[] = [];
+  readonly #responses: ByLabels<Label, ResponseCounts>;
+  #reader: Promise<MetricsReader> | null = null;
 
   /** `labels` say which operation, and for whom; `buckets`: in seconds. */
-  constructor(service: CachedService, labels: readonly Label[], buckets: number[]) {
+  constructor(service: CachedService, labels: readonly Label[], buckets: readonly number[]) {
     const prefix = PREFIXES[service];
-    this.#labels = labels;
     this.#buckets = buckets;
-    collectDefaultMetrics({ register: this.registry });
-    addMetric(this.registry, DROPPED_LOG_LINES);
-    addMetric(this.registry, {
-      name: `${prefix}_cache_bytes`,
-      help: "Memory of a cache, by its name.",
-      label: "cache",
-      values: () => cacheBytes(service),
-    });
-    const [series, responses] = [this.#series, this.#responses];
-    new Counter<string>({
-      name: `${prefix}_requests_total`,
-      help: "Requests by operation, method and status.",
-      labelNames: [...labels, "method", "status"],
-      registers: [this.registry],
-      collect() {
-        this.reset();
-        for (const { labels, count } of series) this.inc(labels, count);
+    this.metrics.push(
+      {
+        name: `${prefix}_cache_bytes`,
+        help: "Memory of a cache, by its name.",
+        labels: ["cache"],
+        values: () => cacheBytes(service),
       },
-    });
-    const durations = `${prefix}_request_duration_seconds`;
-    this.registry.registerMetric(durationsMetric(durations, labels, responses) as unknown as Histogram);
+      {
+        name: `${prefix}_requests_total`,
+        help: "Requests by operation, method and status.",
+        labels: [...labels, "method", "status"],
+        values: () => this.#series,
+      },
+    );
+    const durations = this.durations(
+      `${prefix}_request_duration_seconds`,
+      "From a request to the end of its response.",
+      labels,
+    );
+    this.#responses = new ByLabels(labels, (values) => new ResponseCounts(values, durations.of(values)));
   }
 
-  protected counter(name: string, help: string, ...labelNames: string[]): Counter {
-    return new Counter({ name, help, labelNames, registers: [this.registry] });
+  /** Counts by labels. */
+  protected counts<Name extends string>(name: string, help: string, labels: readonly Name[]) {
+    const counts = new ByLabels(labels, (values): CountedSeries => ({ labels: values, value: 0 }));
+    this.metrics.push({ name, help, labels, values: () => counts.all() });
+    return counts;
   }
 
-  protected histogram(name: string, help: string, labelNames: readonly string[]): Histogram {
-    return new Histogram({ name, help, labelNames, buckets: this.#buckets, registers: [this.registry] });
+  /** A histogram. */
+  protected durations<Name extends string>(name: string, help: string, labels: readonly Name[]) {
+    const durations = new ByLabels(labels, (values) => new Durations(values, this.#buckets));
+    this.metrics.push({ name, help, type: "histogram", labels, values: () => durations.all() });
+    return durations;
   }
 
   count(labels: Readonly<Record<Label, string>>, response: CountedResponse): void {
-    let key = "";
-    for (const label of this.#labels) key += `${labels[label]}\0`;
-    let counts = this.#responses.get(key);
-    if (counts === undefined) this.#responses.set(key, (counts = new ResponseCounts(labels, this.#buckets)));
-    const added = counts.add(response);
+    const added = this.#responses.of(labels).add(response);
     if (added !== null) this.#series.push(added);
+  }
+
+  /** Prometheus text. */
+  async scrape(): Promise<string> {
+    return (await this.#openReader()).text(this.metrics);
+  }
+
+  /** For a scrape of several processes. */
+  async snapshot(): Promise<MetricsSnapshot> {
+    return (await this.#openReader()).snapshot(this.metrics);
+  }
+
+  #openReader(): Promise<MetricsReader> {
+    this.#reader ??= import("./prometheus.js").then(({ MetricsReader }) => MetricsReader.open());
+    return this.#reader;
   }
 }
 
-/** A series of the counter of requests. */
-interface RequestSeries {
-  readonly labels: Readonly<Record<string, string | number>>;
-  count: number;
+/** What is counted by labels. */
+class ByLabels<Name extends string, Counted> {
+  readonly #names: readonly Name[];
+  readonly #open: (labels: Labels<Name>) => Counted;
+  /** Bounded by the values of the labels, which come from closed sets. */
+  readonly #counted = new Map<string, Counted>();
+
+  constructor(names: readonly Name[], open: (labels: Labels<Name>) => Counted) {
+    this.#names = names;
+    this.#open = open;
+  }
+
+  of(labels: Labels<Name>): Counted {
+    let key = "";
+    for (const name of this.#names) key += `${String(labels[name])}\0`;
+    let counted = this.#counted.get(key);
+    if (counted === undefined) this.#counted.set(key, (counted = this.#open(labels)));
+    return counted;
+  }
+
+  all(): Iterable<Counted> {
+    return this.#counted.values();
+  }
+}
+
+class Durations implements DurationSeries {
+  readonly labels: Labels;
+  readonly bounds: readonly number[];
+  readonly counts: Float64Array;
+  seconds = 0;
+
+  constructor(labels: Labels, bounds: readonly number[]) {
+    this.labels = labels;
+    this.bounds = bounds;
+    this.counts = new Float64Array(bounds.length + 1);
+  }
+
+  add(seconds: number): void {
+    let bucket = 0;
+    while (bucket < this.bounds.length && seconds > (this.bounds[bucket] ?? 0)) bucket++;
+    this.counts[bucket] = (this.counts[bucket] ?? 0) + 1;
+    this.seconds += seconds;
+  }
 }
 
 /**
- * The responses of one operation to callers of one kind, which become metrics at a scrape: prom-client makes a text of the labels at
- * each `inc` and each `observe`, 2 µs of a request. Without spreads at a request: a hidden class of each object took 400 bytes of the
- * old generation for each.
+ * The responses of one operation to callers of one kind. Without spreads at a request: a hidden class of each object took 400 bytes
+ * of the old generation for each.
  */
-class ResponseCounts<Label extends string> {
-  readonly labels: Readonly<Record<Label, string>>;
+class ResponseCounts {
+  readonly #labels: Labels;
   /** By status and method. Bounded by the statuses of the service. */
-  readonly #requests = new Map<number, RequestSeries>();
-  readonly #bounds: readonly number[];
-  /** By the first bucket that a response belongs to; the last are longer than all bounds. */
-  readonly #durations: Float64Array;
-  #seconds = 0;
+  readonly #requests = new Map<number, CountedSeries>();
+  readonly #durations: Durations;
 
-  constructor(labels: Readonly<Record<Label, string>>, bounds: readonly number[]) {
-    this.labels = labels;
-    this.#bounds = bounds;
-    this.#durations = new Float64Array(bounds.length + 1);
+  constructor(labels: Labels, durations: Durations) {
+    this.#labels = labels;
+    this.#durations = durations;
   }
 
   /** Counts a response. Returns the series of requests that begins with it. */
-  add({ method, status, milliseconds }: CountedResponse): RequestSeries | null {
-    const seconds = milliseconds / 1000;
-    let bucket = 0;
-    while (bucket < this.#bounds.length && seconds > (this.#bounds[bucket] ?? 0)) bucket++;
-    this.#durations[bucket] = (this.#durations[bucket] ?? 0) + 1;
-    this.#seconds += seconds;
+  add({ method, status, milliseconds }: CountedResponse): CountedSeries | null {
+    this.#durations.add(milliseconds / 1000);
     const known = METHODS.indexOf(method);
     const place = known === -1 ? OTHER : known;
     const series = this.#requests.get(status * METHODS.length + place);
     if (series === undefined) return this.#open(place, status);
-    series.count++;
+    series.value++;
     return null;
   }
 
-  #open(place: number, status: number): RequestSeries {
-    const series = { labels: { ...this.labels, method: METHODS[place] ?? "", status }, count: 1 };
+  #open(place: number, status: number): CountedSeries {
+    const series = { labels: { ...this.#labels, method: METHODS[place] ?? "", status }, value: 1 };
     this.#requests.set(status * METHODS.length + place, series);
     return series;
   }
-
-  /** As prom-client has the values of a histogram. */
-  durations(name: string): object[] {
-    const [{ labels }, bounds] = [this, [...this.#bounds, "+Inf"]];
-    let count = 0;
-    const buckets = bounds.map((le, i) => {
-      count += this.#durations[i] ?? 0;
-      return { labels: { le, ...labels }, value: count, metricName: `${name}_bucket` };
-    });
-    const sum = { labels, value: this.#seconds, metricName: `${name}_sum` };
-    return [...buckets, sum, { labels, value: count, metricName: `${name}_count` }];
-  }
-}
-
-/** What a registry reads of a histogram. */
-function durationsMetric(
-  name: string,
-  labelNames: readonly string[],
-  responses: ReadonlyMap<string, ResponseCounts<string>>,
-): object {
-  const help = "From a request to the end of its response.";
-  const values = () => Array.from(responses.values(), (counts) => counts.durations(name)).flat();
-  const metric = { name, help, type: "histogram", aggregator: "sum", labelNames };
-  return { ...metric, get: () => Promise.resolve({ ...metric, values: values() }) };
 }
 
 const RECENT_MS = 1000;
@@ -180,22 +201,3 @@ export const DROPPED_LOG_LINES: CollectedMetric = {
   help: "Log lines lost because standard output took none: a full disk, a reader that stopped.",
   values: droppedLogLines,
 };
-
-/** Adds a metric that is read at each scrape: a counter if its name ends in `_total`, otherwise a gauge. */
-export function addMetric(registry: Registry, metric: CollectedMetric): void {
-  const { name, help, label, aggregator = "sum", values } = metric;
-  const Metric = name.endsWith("_total") ? Counter : Gauge;
-  new Metric({
-    name,
-    help,
-    labelNames: label === undefined ? [] : [label],
-    aggregator,
-    registers: [registry],
-    collect(this: Counter | Gauge) {
-      this.reset();
-      const found = values();
-      if (typeof found === "number") this.inc(found);
-      else for (const [value, number] of found) this.inc({ [label ?? ""]: value }, number);
-    },
-  });
-}

@@ -48,6 +48,7 @@ import {
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
 import { plainJson } from "@routewright/runtime/internal/core/http/openapi.js";
 import type { HttpMethod } from "@routewright/runtime/internal/core/http/openapi.js";
+import { METRICS_CONTENT_TYPE } from "@routewright/runtime/internal/core/http/service-metrics.js";
 import { queryOf } from "@routewright/runtime/internal/core/http/route.js";
 import { isLocalCaller } from "@routewright/runtime/internal/core/http/headers.js";
 import { isRampError, jsonResponse, type RampAnswer, rampError } from "../core/ramp-errors.js";
@@ -176,11 +177,11 @@ async function health({ service: { ramp, rates } }: RampExchange): Promise<RampA
 
 /** Open to this machine only, unless METRICS_PUBLIC is set; a forwarded request counts as remote. */
 async function metrics({ service, request }: RampExchange): Promise<RampAnswer> {
-  const { ramp, addressOf, metrics } = service;
+  const { addressOf, metrics } = service;
   const isLocal = isLocalCaller(addressOf, request);
   if (!metrics.isPublic && !isLocal) return rampError("METRICS_FORBIDDEN");
   const body = await (isLocal ? metrics.text() : metrics.recentText());
-  return { status: 200, body, headers: { "Content-Type": ramp.metrics.registry.contentType } };
+  return { status: 200, body, headers: { "Content-Type": METRICS_CONTENT_TYPE } };
 }
 
 function page(method: HttpMethod, path: string, handle: RampRoute["handle"]): RampRoute {

@@ -1,9 +1,5 @@
-import { Gauge } from "prom-client";
-import {
-  addMetric,
-  type CollectedMetric,
-  ServiceMetrics,
-} from "@routewright/runtime/internal/core/http/service-metrics.js";
+import type { CollectedMetric } from "@routewright/runtime/internal/core/http/prometheus.js";
+import { ServiceMetrics } from "@routewright/runtime/internal/core/http/service-metrics.js";
 
 /** Upper bounds of the duration buckets, in seconds: the longest requests wait for slow providers. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -20,27 +16,26 @@ export interface Backlog {
 
 /** The metrics of the ramp process. Labels come from closed sets, never from a request. */
 export class RampMetrics extends ServiceMetrics<"path"> {
-  readonly #calls = this.counter(
+  readonly #calls = this.counts(
     "routewright_ramp_provider_calls_total",
     "Attempts of calls to providers by operation and outcome: answer, refused, unknown, invalid, unavailable.",
-    ...["provider", "operation", "outcome"],
+    ["provider", "operation", "outcome"],
   );
-  readonly #callDurations = this.histogram(
+  readonly #callDurations = this.durations(
     "routewright_ramp_provider_call_duration_seconds",
     "Time of an attempt by provider.",
     ["provider"],
   );
-  readonly #breaker = new Gauge({
-    name: "routewright_ramp_provider_circuit_open",
-    help: "Connections that are not called because their last calls failed, by provider.",
-    labelNames: ["provider"],
-    registers: [this.registry],
-  });
+  readonly #breaker = this.counts(
+    "routewright_ramp_provider_circuit_open",
+    "Connections that are not called because their last calls failed, by provider.",
+    ["provider"],
+  );
   #backlog: Backlog = { attention: 0, providers: 0, exhausted: 0, queues: [], statuses: [] };
 
   constructor() {
     super("ramp", ["path"], BUCKETS);
-    for (const metric of this.#ofBacklog()) addMetric(this.registry, metric);
+    this.metrics.push(...this.#ofBacklog());
   }
 
   /** Counts one attempt of a call, and how long it took. `provider`: its code. */
@@ -48,18 +43,18 @@ export class RampMetrics extends ServiceMetrics<"path"> {
     labels: Readonly<Record<"provider" | "operation" | "outcome", string>>,
     milliseconds: number,
   ): void {
-    this.#calls.inc(labels);
-    this.#callDurations.observe({ provider: labels.provider }, milliseconds / 1000);
+    this.#calls.of(labels).value++;
+    this.#callDurations.of({ provider: labels.provider }).add(milliseconds / 1000);
   }
 
   /** Counts circuit breakers that opened (1) or closed (-1). Zero shows the provider before its first failure. */
   countOpenBreakers(provider: string, change: -1 | 0 | 1): void {
-    this.#breaker.inc({ provider }, change);
+    this.#breaker.of({ provider }).value += change;
   }
 
   text(backlog: Backlog): Promise<string> {
     this.#backlog = backlog;
-    return this.registry.metrics();
+    return this.scrape();
   }
 
   #ofBacklog(): readonly CollectedMetric[] {
@@ -77,13 +72,13 @@ export class RampMetrics extends ServiceMetrics<"path"> {
       {
         name: "routewright_ramp_queue_due",
         help: "Rows that are due: intents to process, webhook deliveries to send.",
-        label: "queue",
+        labels: ["queue"],
         values: () => this.#backlog.queues.map(({ queue, due }) => [queue, due] as const),
       },
       {
         name: "routewright_ramp_queue_oldest_seconds",
         help: "How long the oldest due row has been due.",
-        label: "queue",
+        labels: ["queue"],
         values: () => this.#backlog.queues.map(({ queue, age }) => [queue, age] as const),
       },
       {
@@ -94,7 +89,7 @@ export class RampMetrics extends ServiceMetrics<"path"> {
       {
         name: "routewright_ramp_intents_open",
         help: "Intents that have not ended, by status.",
-        label: "status",
+        labels: ["status"],
         values: () => this.#backlog.statuses.map(({ status, count }) => [status, count] as const),
       },
     ];

@@ -1,4 +1,6 @@
+import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
+import { METRICS_CONTENT_TYPE } from "../../../runtime/core/http/service-metrics.js";
 import { Metrics } from "../../../runtime/server/operations/metrics.js";
 import { ANN, callerOf, IDLE_RELEASE, NO_REFRESHES, observation } from "../../support/observation.js";
 import { KEYS } from "../../support/service.js";
@@ -68,12 +70,28 @@ describe("the metrics of a running service", () => {
   });
 });
 
+describe("the metrics of the process", () => {
+  it("are measured before the first scrape is answered", async () => {
+    const text = await new Metrics(() => IDLE_RELEASE, NO_REFRESHES).scrape();
+    const [, shortest] = /^nodejs_eventloop_lag_min_seconds (\S+)$/m.exec(text) ?? [];
+    expect(Number(shortest)).toBeLessThan(10);
+    expect(text).toMatch(/^nodejs_eventloop_lag_mean_seconds \d/m);
+    expect(text).toMatch(/^process_start_time_seconds \d/m);
+    const [, processor] = /^process_cpu_seconds_total (\S+)$/m.exec(text) ?? [];
+    expect(Number(processor)).toBeGreaterThan(0.1);
+  });
+
+  it("have the content type of the library that writes them", () => {
+    expect(METRICS_CONTENT_TYPE).toBe(Registry.PROMETHEUS_CONTENT_TYPE);
+  });
+});
+
 describe("the metrics of the routes", () => {
   it("sort times into buckets that hold all shorter ones", async () => {
     const metrics = new Metrics(() => IDLE_RELEASE, NO_REFRESHES);
     for (const milliseconds of [0.2, 1, 1.1, 30, 700, 60_000])
       metrics.record(observation({ route: "/v1/a", milliseconds, databaseMs: null, caller: callerOf(ANN) }));
-    const lines = (await metrics.registry.metrics()).split("\n");
+    const lines = (await metrics.scrape()).split("\n");
     const buckets = lines.flatMap((line) => {
       const [, bound, count] =
         /^routewright_request_duration_seconds_bucket\{le="(.+?)",.+} (\d+)$/.exec(line) ?? [];
@@ -99,7 +117,7 @@ describe("the metrics of the routes", () => {
   it("write a path so that it cannot break out of its label", async () => {
     const metrics = new Metrics(() => IDLE_RELEASE, NO_REFRESHES);
     metrics.record(observation({ route: '/v1/a"} 1\n\\evil' }));
-    expect(await metrics.registry.metrics()).toContain(
+    expect(await metrics.scrape()).toContain(
       String.raw`routewright_rows_total{route="/v1/a\"} 1\n\\evil"} 1`,
     );
   });

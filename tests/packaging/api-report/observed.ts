@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
-import type { Registry } from "prom-client";
 import { Metrics } from "../../../runtime/server/operations/metrics.js";
 import { requestText } from "../../../runtime/server/operations/request-log.js";
 import { RampMetrics } from "../../../runtime/ramp/core/ramp-metrics.js";
 
-/** Names of our metrics with their labels; those of the process are the library's. */
+/** Names of our metrics with their labels. */
 export function metricNames(): ReadonlyMap<string, string> {
   const data = new Metrics(
     () => {
@@ -12,17 +11,10 @@ export function metricNames(): ReadonlyMap<string, string> {
     },
     { reloaded: 0, unchanged: 0, error: 0 },
   );
-  const all = [data, new RampMetrics()].flatMap(({ registry }) => namesIn(registry));
-  return new Map(
-    all.filter(([name]) => name.startsWith("routewright_")).sort(([a], [b]) => (a < b ? -1 : 1)),
-  );
-}
-
-function namesIn(registry: Registry): readonly (readonly [string, string])[] {
-  return registry.getMetricsAsArray().map((metric) => {
-    const { labelNames = [] } = metric as { readonly labelNames?: readonly string[] };
-    return [metric.name, labelNames.join(" ")] as const;
-  });
+  const all = [data, new RampMetrics()]
+    .flatMap(({ metrics }) => metrics)
+    .map(({ name, labels = [] }) => [name, labels.join(" ")] as const);
+  return new Map(all.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Fields of the line that each service writes of a request. */

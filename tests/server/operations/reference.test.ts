@@ -45,7 +45,7 @@ it("what serves both names every bad variable of either once, and each alone rea
 
 it("the table of metrics matches /metrics", async () => {
   const metrics = new Metrics(() => IDLE_RELEASE, NO_REFRESHES);
-  const text = (await metrics.registry.metrics()) + (await new WorkerMetrics(() => 0).text([]));
+  const text = (await metrics.scrape()) + (await new WorkerMetrics(() => 0).text([]));
   const shown = new Set([...text.matchAll(/^# HELP (routewright_\S+)/gm)].map(([, name = ""]) => name));
   expect(namesIn("runtime/docs/metrics.md", "Metrics")).toEqual([...shown].sort());
 });

@@ -1,11 +1,9 @@
 import cluster from "node:cluster";
+import type { MetricsSnapshot } from "../../../core/http/prometheus.js";
 import { messageOf } from "../../../core/model/outcome.js";
 import type { RefreshResult } from "../../release/activate.js";
 import type { Release } from "../../release/release.js";
 import type { FreshnessCheck, NodeBuild, TestRun } from "../../../core/warehouse/data-versions.js";
-
-/** Metrics of one process, as prom-client's `getMetricsAsJSON` gives them. */
-export type MetricsSnapshot = readonly object[];
 
 /** What a worker serves. */
 export type Role = "data" | "ramp";

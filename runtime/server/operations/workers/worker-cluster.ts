@@ -2,17 +2,17 @@ import { randomBytes } from "node:crypto";
 import type { Readable } from "node:stream";
 import cluster from "node:cluster";
 import { createServer } from "node:net";
-import { AggregatorRegistry, Counter, Registry } from "prom-client";
 import { messageOf } from "../../../core/model/outcome.js";
 import { failed, type RefreshResult } from "../../release/activate.js";
 import { CoalescingRunner, NOT_RELOADED, reloadMessage } from "../../release/refresh.js";
 import type { Release } from "../../release/release.js";
 import { bind } from "../../../core/http/listen.js";
 import { type Logger, sink } from "../../../core/http/logger.js";
-import { addMetric, DROPPED_LOG_LINES } from "../../../core/http/service-metrics.js";
+import type { CollectedMetric, MetricsSnapshot } from "../../../core/http/prometheus.js";
+import { DROPPED_LOG_LINES } from "../../../core/http/service-metrics.js";
 import { BuildRecords } from "../../../core/warehouse/data-versions.js";
 import type { Environment } from "../environment.js";
-import type { Assignment, MetricsSnapshot, Role, WorkerFunctions } from "./messages.js";
+import type { Assignment, Role, WorkerFunctions } from "./messages.js";
 import { WorkerProcess } from "./worker-process.js";
 import { sleep } from "../../../core/model/timer.js";
 
@@ -152,7 +152,7 @@ export class WorkerCluster {
     const { log } = this.#options;
     const { role, fields, isStopRequested, hasServed, metrics } = worker;
     this.#members.delete(worker);
-    if (role === "data") void this.#metrics.retire(metrics, !isStopRequested);
+    if (role === "data") this.#metrics.retire(metrics, !isStopRequested);
     if (isStopRequested) return log.info(fields, "worker ended");
     log.error({ ...fields, detail: reason }, hasServed ? "worker died" : "worker did not start");
     void this.#fill(role, hasServed ? 0 : PAUSE_MS);
@@ -214,35 +214,40 @@ const LIMITS_PER_WORKER =
  */
 export class WorkerMetrics {
   /** Counters of workers that have ended. */
-  #ended: MetricsSnapshot = [];
-  readonly #own = new Registry();
-  readonly #deaths = new Counter({
-    name: "routewright_worker_deaths_total",
-    help: "Worker processes that ended unexpectedly.",
-    registers: [this.#own],
-  });
+  #ended: Promise<MetricsSnapshot> = Promise.resolve([]);
+  #deaths = 0;
+  readonly #own: readonly CollectedMetric[];
 
   /** `serving`: how many workers accept connections. */
   constructor(serving: () => number) {
-    addMetric(this.#own, {
-      name: "routewright_workers",
-      help: "Worker processes that take connections.",
-      values: serving,
-    });
-    addMetric(this.#own, DROPPED_LOG_LINES);
+    this.#own = [
+      {
+        name: "routewright_worker_deaths_total",
+        help: "Worker processes that ended unexpectedly.",
+        values: () => this.#deaths,
+      },
+      {
+        name: "routewright_workers",
+        help: "Worker processes that take connections.",
+        values: serving,
+      },
+      DROPPED_LOG_LINES,
+    ];
   }
 
   /** A worker has ended; the counters of its latest snapshot are kept. */
-  async retire(snapshot: MetricsSnapshot, died: boolean): Promise<void> {
-    if (died) this.#deaths.inc();
-    const counters = snapshot.filter(isCounter);
-    this.#ended = await AggregatorRegistry.aggregate([this.#ended as object[], counters]).getMetricsAsJSON();
+  retire(snapshot: MetricsSnapshot, died: boolean): void {
+    if (died) this.#deaths++;
+    const before = this.#ended;
+    this.#ended = import("../../../core/http/prometheus.js").then(async ({ combined }) =>
+      combined([await before, snapshot.filter(isCounter)]),
+    );
   }
 
   /** Prometheus text. */
   async text(snapshots: readonly MetricsSnapshot[]): Promise<string> {
-    const all = [...snapshots, this.#ended, await this.#own.getMetricsAsJSON()];
-    return AggregatorRegistry.aggregate(all).metrics();
+    const { prometheusText, snapshotOf } = await import("../../../core/http/prometheus.js");
+    return prometheusText([...snapshots, await this.#ended, snapshotOf(this.#own)]);
   }
 }
 

@@ -1,10 +1,10 @@
 import type { Worker } from "node:cluster";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { MetricsSnapshot } from "../../../core/http/prometheus.js";
 import { messageOf } from "../../../core/model/outcome.js";
 import {
   type WorkerMessage,
   MessageChannel,
-  type MetricsSnapshot,
   type PrimaryFunctions,
   type Role,
   type WorkerFunctions,

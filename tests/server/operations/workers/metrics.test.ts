@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { MetricsSnapshot } from "../../../../runtime/server/operations/workers/messages.js";
+import type { MetricsSnapshot } from "../../../../runtime/core/http/prometheus.js";
 import { WorkerMetrics } from "../../../../runtime/server/operations/workers/worker-cluster.js";
 import { Metrics } from "../../../../runtime/server/operations/metrics.js";
 import { IDLE_RELEASE, NO_REFRESHES, observation } from "../../../support/observation.js";
@@ -9,15 +9,16 @@ const record = observation({ route: "/v1/a b", databaseMs: 4, rows: 2 });
 async function counted(requests: number): Promise<MetricsSnapshot> {
   const metrics = new Metrics(() => IDLE_RELEASE, { ...NO_REFRESHES, error: 1 });
   for (let i = 0; i < requests; i++) metrics.record(record);
-  return structuredClone(await metrics.registry.getMetricsAsJSON());
+  return structuredClone(await metrics.snapshot());
 }
 
 it("of several processes add up; of the release in service they show the highest value", async () => {
   const line = (text: string, name: string): string =>
     text.split("\n").find((each) => each.startsWith(name)) ?? "";
   const all = new WorkerMetrics(() => 2);
-  await all.retire(await counted(3), true);
-  await all.retire(await counted(1), false);
+  const [three, one] = [await counted(3), await counted(1)];
+  all.retire(three, true);
+  all.retire(one, false);
   const serving = [await counted(1), await counted(2)];
   for (const text of [await all.text(serving), await all.text(serving)]) {
     expect(line(text, "routewright_requests_total")).toMatch(/route="\/v1\/a b".* 7$/);
