@@ -28,6 +28,10 @@ export const CHECKS = {
   "refused-measure": error("Measure that the database refuses", "Every request for it fails."),
   "wrong-roll-up": error("Roll-up with other totals", "Answers differ from those of the rows themselves."),
   "unread-roll-up": warning("Roll-up that is not read", "Each request reads the rows themselves."),
+  "uncompared-roll-up": warning(
+    "Roll-up that was not compared",
+    "Answers may differ from those of the rows.",
+  ),
   "broken-promise": error("Promise of builds broken", "Callers get old rows until the next build."),
   "stale-copy": warning("Copy older than the last build", "Callers get the rows of an earlier build."),
   "poisoned-copy": error(

@@ -1,14 +1,20 @@
-import type { AskedGrouping, RollUp } from "@routewright/runtime/model";
-import { withDigest } from "@routewright/runtime/model";
+import { isDeepStrictEqual } from "node:util";
+import type { RollUp } from "@routewright/runtime/model";
 import { QueryTimeout, type Warehouse } from "@routewright/runtime/server";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
-import { list, sentence } from "../manifest/strings.js";
-import { type Mismatch, mismatchAt } from "./checks.js";
+import type { Mismatch } from "./checks.js";
+import { type GroupLine, groupsAtEnd, readGroups, type Reading, SAMPLE } from "./roll-up-groups.js";
+import { uncompared, unread, wrong } from "./roll-up-mismatches.js";
 
-/** Groups that are compared at each end of their order. */
-const SAMPLE = 100;
-/** A statement that takes longer compares nothing. */
-const TIMEOUT_MS = 30_000;
+/** Times that statements may take, in milliseconds. */
+export interface CompareLimits {
+  /** One that groups all rows; then the rows of a few groups are read, at once where it is 0. */
+  readonly all: number;
+  /** Any other. */
+  readonly some: number;
+}
+
+const LIMITS: CompareLimits = { all: 10_000, some: 30_000 };
 
 export function hasRollUps({ entries }: Catalogue): boolean {
   return entries.some(({ aggregate }) => aggregate?.rollUps !== undefined);
@@ -19,144 +25,116 @@ export async function verifyRollUps(
   { entries }: Catalogue,
   warehouse: Pick<Warehouse, "rows">,
   isToCheck: (entry: CatalogueEntry) => boolean,
+  limits = LIMITS,
 ): Promise<readonly Mismatch[]> {
   const differences: Mismatch[] = [];
-  const known = new Set<string>();
-  for (const entry of entries) {
-    for (const rollUp of entry.aggregate?.rollUps ?? []) {
-      const key = JSON.stringify(rollUp);
-      if (known.has(key) || !isToCheck(entry)) continue;
-      known.add(key);
-      differences.push(...(await verifyRollUp(entry, rollUp, warehouse)));
-    }
-  }
+  for (const { entry, rollUp } of eachRollUp(entries.filter(isToCheck)))
+    differences.push(...(await verifyRollUp(entry, rollUp, warehouse, limits)));
   return differences;
+}
+
+interface FoundRollUp {
+  readonly entry: CatalogueEntry;
+  readonly rollUp: RollUp;
+}
+
+/** Each roll-up once, with all totals that endpoints read of it. */
+function eachRollUp(entries: readonly CatalogueEntry[]): readonly FoundRollUp[] {
+  const found = new Map<string, FoundRollUp>();
+  for (const entry of entries)
+    for (const rollUp of entry.aggregate?.rollUps ?? []) {
+      const key = JSON.stringify({ ...rollUp, totals: [] });
+      const both = merged(found.get(key), { entry, rollUp });
+      found.set(both === null ? JSON.stringify(rollUp) : key, both ?? { entry, rollUp });
+    }
+  return [...found.values()];
+}
+
+/** The same with the totals of another one; null where values of one name are not the same ones. */
+function merged(known: FoundRollUp | undefined, other: FoundRollUp): FoundRollUp | null {
+  if (known === undefined) return other;
+  const { aggregate } = known.entry;
+  const { of } = other.rollUp;
+  const [own, more] = [known, other].map(({ entry }) =>
+    entry.aggregate?.relations.find(({ name }) => name === of),
+  );
+  if (aggregate === undefined || own === undefined || more === undefined) return null;
+  const valueOf = (name: string) => own.values.find((value) => value.name === name);
+  const added = more.values.filter(({ name }) => valueOf(name) === undefined);
+  const isSame = more.values.every(
+    (value) => added.includes(value) || isDeepStrictEqual(value, valueOf(value.name)),
+  );
+  const relation = { ...own, values: [...own.values, ...added] };
+  if (!isSame || !isDeepStrictEqual({ ...more, values: relation.values }, relation)) return null;
+  const totals = [...known.rollUp.totals];
+  for (const total of other.rollUp.totals)
+    if (!totals.some((each) => isDeepStrictEqual(each, total))) totals.push(total);
+  const relations = aggregate.relations.map((each) => (each.name === of ? relation : each));
+  return {
+    entry: { ...known.entry, aggregate: { ...aggregate, relations } },
+    rollUp: { ...known.rollUp, totals },
+  };
 }
 
 async function verifyRollUp(
   entry: CatalogueEntry,
   rollUp: RollUp,
   warehouse: Pick<Warehouse, "rows">,
+  limits: CompareLimits,
 ): Promise<readonly Mismatch[]> {
-  try {
-    for (const direction of ["ASC", "DESC"] as const) {
-      const found = await groupsOf(entry, rollUp, direction, warehouse);
-      if (!found.isRead) return unread(entry, rollUp);
-      const wanted = await groupsOf(entry, { ...rollUp, totals: [] }, direction, warehouse, rollUp);
-      const at = wanted.lines.findIndex((line, i) => line !== found.lines[i]);
-      if (at >= 0 || wanted.lines.length !== found.lines.length)
-        return wrong(entry, rollUp, wanted.lines[at], found.lines[at < 0 ? wanted.lines.length : at]);
-    }
-  } catch (error) {
-    if (!(error instanceof QueryTimeout)) throw error;
+  const read: Read = (reading) => inTime(() => readGroups(entry, rollUp, reading, warehouse));
+  let all = limits.all;
+  for (const direction of ["ASC", "DESC"] as const) {
+    const found = await read({ direction, timeoutMs: limits.some });
+    if (found === null) return uncompared(entry, rollUp, limits.some);
+    if (!found.isRead) return unread(entry, rollUp);
+    const both = await besideRows(read, rollUp, found.lines, { direction, all, some: limits.some });
+    if (both === null) return uncompared(entry, rollUp, limits.some);
+    if (both.isPart) all = 0;
+    const { own, other } = both;
+    const at = own.findIndex(({ text }, i) => text !== other[i]?.text);
+    if (at >= 0 || own.length !== other.length)
+      return wrong(entry, rollUp, own[at], other[at < 0 ? own.length : at]);
   }
   return [];
 }
 
-function unread(entry: CatalogueEntry, { relation, of }: RollUp): readonly Mismatch[] {
-  return mismatchAt(
-    entry,
-    "unread-roll-up",
-    sentence`The roll-up ${relation.join(".")} is not read: it does not exist, or its columns have other types than the rows of ${of}.`,
-    "Build it; give groups the types of what they group, days the type of a date, and sums a type that holds all digits.",
-  );
+/** Reads groups; null where the statement takes too long. */
+type Read = (reading: Reading) => Promise<Awaited<ReturnType<typeof readGroups>> | null>;
+
+/** Groups of a roll-up beside those of the rows that it is made from. `isPart`: of those that have a few values only. */
+interface ComparedGroups {
+  readonly own: readonly GroupLine[];
+  readonly other: readonly GroupLine[];
+  readonly isPart: boolean;
 }
 
-function wrong(
-  entry: CatalogueEntry,
-  { relation, of, groups, totals }: RollUp,
-  wanted = "{}",
-  found = "{}",
-): readonly Mismatch[] {
-  const [own, other] = [wanted, found].map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
-  const shown = wanted === "{}" ? other : own;
-  const group = groups.map(({ column }, i) => {
-    const value = shown?.[groupKey(i)] ?? null;
-    return value === null
-      ? `${column} is null`
-      : `${column} = ${JSON.stringify(value).replace(/^"|"$/g, "")}`;
-  });
-  const isSameGroup = groups.every((_, i) => own?.[groupKey(i)] === other?.[groupKey(i)]);
-  const columns = totals
-    .filter((_, i) => own?.[totalKey(i)] !== other?.[totalKey(i)])
-    .map(({ column }) => column);
-  const name = relation.join(".");
-  return mismatchAt(
-    entry,
-    "wrong-roll-up",
-    isSameGroup
-      ? sentence`The roll-up ${name} has other totals than the rows of ${of} where ${list(group)}: ${list(columns)}.`
-      : sentence`The roll-up ${name} and the rows of ${of} have other groups, first where ${list(group)}.`,
-    "Build it after the model that it reads, and correct its SQL: one row for each combination of its groups, days in UTC.",
-  );
-}
-
-const groupKey = (i: number): string => `g${String(i)}`;
-const totalKey = (i: number): string => `t${String(i)}`;
-
-/** The first groups of an order with their totals, as lines of JSON. */
-async function groupsOf(
-  { relation, aggregate }: CatalogueEntry,
+/** Of all rows, or of a few groups at the end where all take too long; null where these do, too. */
+async function besideRows(
+  read: Read,
   rollUp: RollUp,
-  direction: "ASC" | "DESC",
-  warehouse: Pick<Warehouse, "rows">,
-  { of, groups, totals }: RollUp = rollUp,
-): Promise<{ readonly lines: readonly string[]; readonly isRead: boolean }> {
-  const asked = groups.map(({ value, grain }, i) => ({
-    key: groupKey(i),
-    name: value,
-    ...(grain && { grain }),
-  }));
-  const grouping: AskedGrouping = {
-    groups: asked,
-    measures: totals.map(({ aggregation, value }, i) => ({
-      name: totalKey(i),
-      groups: [],
-      metric: { kind: "leaf", fact: of, value, aggregation, filters: [] },
-    })),
-    aggregate: withDigest({
-      of: "metrics",
-      relations: (aggregate?.relations ?? []).filter(({ name }) => name === of),
-      facts: [{ relation: of, joins: [] }],
-      dimensions: groups.map(({ value, grain }) => ({
-        name: value,
-        ...(grain && { grain }),
-        places: [{ fact: of, value }],
-      })),
-      measures: [],
-      spines: [],
-      columns: [],
-      filters: [],
-      rollUps: [rollUp],
-    }),
-  };
-  let isRead = false;
-  const rows = await warehouse.rows(
-    {
-      relation,
-      selection: {
-        grouping,
-        conditions: [],
-        sort: asked.map(({ key }) => [key, direction]),
-        page: { limit: SAMPLE, offset: 0, lookAhead: false },
-      },
-      format: "ndjson",
-      timeoutMs: TIMEOUT_MS,
-    },
-    { ...CONTEXT, onRollUp: (read) => (isRead = read !== null) },
-  );
-  const parts: Uint8Array[] = [];
-  if (rows.kind === "buffered") parts.push(...rows.parts);
-  else
-    for (let chunk = await rows.chunks.next(); !chunk.done; chunk = await rows.chunks.next())
-      parts.push(Buffer.from(chunk.value));
-  const text = Buffer.concat(parts).toString();
-  return { lines: text.split("\n").filter((line) => line !== ""), isRead };
+  found: readonly GroupLine[],
+  { direction, all: timeoutMs, some }: CompareLimits & Pick<Reading, "direction">,
+): Promise<ComparedGroups | null> {
+  const all = timeoutMs === 0 ? null : await read({ direction, timeoutMs, ofRows: true });
+  if (all !== null) return { own: all.lines, other: found, isPart: false };
+  const end = groupsAtEnd(rollUp, found, direction);
+  if (end === null) return null;
+  const { conditions, isIn } = end;
+  const part = await read({ direction, timeoutMs: some, ofRows: true, conditions });
+  if (part === null) return null;
+  const other = found.filter(isIn);
+  const last = found[SAMPLE - 1];
+  const isCut = last !== undefined && isIn(last);
+  return { own: isCut ? part.lines.slice(0, other.length) : part.lines, other, isPart: true };
 }
 
-const CONTEXT = {
-  id: "verify",
-  caller: { id: "verify", tier: "tier3", org: null, allowed: null, key: null },
-  version: null,
-  isStillNeeded: () => true,
-} as const;
+/** Null where a statement takes too long. */
+async function inTime<Value>(read: () => Promise<Value>): Promise<Value | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof QueryTimeout)) throw error;
+    return null;
+  }
+}

@@ -1,9 +1,14 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { catalogueOf } from "../../generator/catalogue/build.js";
 import { verify } from "../../generator/commands/verify.js";
+import { parseManifest } from "../../generator/manifest/manifest.js";
+import { plainText } from "../../generator/report/report.js";
+import { type CompareLimits, verifyRollUps } from "../../generator/verify/roll-ups.js";
 import { clickhouseAddress } from "../../runtime/core/model/clickhouse-address.js";
 import { rollUpManifest, rollUpTables } from "../metrics/roll-up-tables.js";
+import { openWarehouse } from "../../runtime/server/server.js";
 import { byEngine, engine, engineUrl, ownerQuery } from "../support/engines.js";
 import { ownFolder } from "../support/service.js";
 
@@ -31,11 +36,24 @@ async function found(): Promise<readonly string[]> {
   return [...new Set(ofRollUps.map(({ check, message }) => `${check}: ${message}`))].sort();
 }
 
-const update = (table: string, set: string, where: string): Promise<unknown> =>
+/** The same within limits of time. */
+async function foundWithin(schema: string, limits: CompareLimits): Promise<readonly string[]> {
+  const reading = parseManifest(JSON.stringify(rollUpManifest(schema)), "manifest.json");
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  const warehouse = await openWarehouse(engineUrl(), { rollUpVersion: () => "now" });
+  try {
+    const all = await verifyRollUps(catalogueOf(reading.value), warehouse, () => true, limits);
+    return [...new Set(all.map(({ rule, message }) => `${rule}: ${plainText(message)}`))].sort();
+  } finally {
+    await warehouse.close();
+  }
+}
+
+const update = (table: string, set: string, where: string, own = schema): Promise<unknown> =>
   ownerQuery(
     byEngine({
-      postgres: `UPDATE ${schema}.${table} SET ${set} WHERE ${where}`,
-      clickhouse: `ALTER TABLE ${schema}.${table} UPDATE ${set} WHERE ${where} SETTINGS mutations_sync = 1`,
+      postgres: `UPDATE ${own}.${table} SET ${set} WHERE ${where}`,
+      clickhouse: `ALTER TABLE ${own}.${table} UPDATE ${set} WHERE ${where} SETTINGS mutations_sync = 1`,
     }),
   );
 
@@ -61,4 +79,37 @@ it("says where a roll-up has other totals or groups than the rows, and which is 
       expect.stringMatching(/^unread-roll-up: The roll-up \S+orders_by_day" is not read: /),
     ]),
   );
+});
+
+it("compares the rows of a few groups where all of them take too long", async () => {
+  const own = await rollUpTables(200);
+  const some = { all: 0, some: 30_000 };
+  expect(await foundWithin(own, some)).toEqual([]);
+  const last = `(SELECT max(month) FROM ${own}.orders_by_month)`;
+  await update("orders_by_month", "fee_sum = 7.5", `month = ${last}`, own);
+  await ownerQuery(`DELETE FROM ${own}.orders_by_week WHERE week > '2026-05-01'`);
+  await ownerQuery(`DELETE FROM ${own}.orders_by_day WHERE day < '2025-12-01'`);
+  expect(await foundWithin(own, some)).toEqual([
+    expect.stringMatching(/^wrong-roll-up: .*orders_by_day" and the rows of "orders" have other groups, /),
+    expect.stringMatching(/^wrong-roll-up: .*orders_by_month" has other totals .*: "fee_sum"\.$/),
+    expect.stringMatching(/^wrong-roll-up: .*orders_by_week" and the rows of "orders" have other groups, /),
+  ]);
+});
+
+it("says which roll-up was not compared in time", async () => {
+  const own = await rollUpTables(50);
+  await ownerQuery(
+    byEngine({
+      postgres: `ALTER TABLE ${own}.orders RENAME TO stored`,
+      clickhouse: `RENAME TABLE ${own}.orders TO ${own}.stored`,
+    }),
+  );
+  const slowly = byEngine({ postgres: "(SELECT pg_sleep(3)) IS NOT NULL", clickhouse: "sleep(3) = 0" });
+  await ownerQuery(`CREATE VIEW ${own}.orders AS SELECT * FROM ${own}.stored WHERE ${slowly}`);
+  const all = await foundWithin(own, { all: 1000, some: 1000 });
+  expect(all).toHaveLength(3);
+  for (const each of all)
+    expect(each).toMatch(
+      /^uncompared-roll-up: The roll-up \S+ was not compared with the rows of "orders": .* takes too long\.$/,
+    );
 });
