@@ -19,6 +19,7 @@ import { markField, parameterForm } from "./parameter-form.js";
 import type { FacetPanel } from "./facets.js";
 import { comparisonsOf, filterChips, filtersInWords, hasRequired, rowsOf } from "./filters.js";
 import { groupingChips, withoutTotals } from "./grouping.js";
+import { withoutOldResults } from "./result-filters.js";
 import { lineageGraph } from "./lineage.js";
 import { columnsTable, facts, measuresTable, overview, parametersTable } from "./overview.js";
 import { ChartReader } from "./chart-rows.js";
@@ -143,7 +144,9 @@ export class EndpointDetails {
   #fillChips(): void {
     const focused = document.activeElement?.getAttribute("data-chip") ?? null;
     const change = (parameters: Parameters): void => this.#change({ parameters });
-    const chips = [groupingChips(this.#request, change), filterChips(this.#request, change)];
+    const regroup = (parameters: Parameters): void =>
+      change(withoutOldResults({ endpoint: this.#endpoint, parameters }));
+    const chips = [groupingChips(this.#request, regroup), filterChips(this.#request, change)];
     this.#chips.replaceChildren(...chips.filter((each) => each !== null));
     if (focused !== null)
       this.#chips.querySelector<HTMLElement>(`[data-chip="${CSS.escape(focused)}"]`)?.focus();

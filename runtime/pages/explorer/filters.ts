@@ -2,6 +2,7 @@ import type { CatalogueEndpoint } from "../catalogue-body.js";
 import { type ApiRequest, type Parameters, valuesOf, withoutPage } from "./api.js";
 import { button, el } from "./dom.js";
 import { asksGroups } from "./grouping.js";
+import { resultFilters } from "./result-filters.js";
 import { ExactNumber, textOf } from "./values.js";
 import { DEFAULT_MAX_LENGTH } from "../../core/model/limits.js";
 import { ownValue } from "../../core/model/own-value.js";
@@ -27,13 +28,14 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** An operator in words, such as `at least`. */
 export function operatorInWords(operator: string): string {
-  const sign = ownValue(SIGNS, operator) ?? operator;
+  const sign = signOf(operator);
   return ownValue(WORDS, sign) ?? sign;
 }
 
 /** What the parameters select, in words: `region is north`. */
 export function filtersInWords(request: ApiRequest): ReadonlyMap<string, string> {
-  const comparisons = new Map(comparisonsOf(request).map((each) => [each.name, each]));
+  const all = [...comparisonsOf(request), ...resultFilters(request).flatMap(comparingParameters)];
+  const comparisons = new Map(all.map((each) => [each.name, each]));
   return new Map(
     Object.entries(onlyFilters(request.parameters)).map(([name, values]) => {
       const { column = name, sign = "=" } = comparisons.get(name) ?? {};
@@ -45,7 +47,6 @@ export function filtersInWords(request: ApiRequest): ReadonlyMap<string, string>
 }
 
 export function comparisonsOf({ endpoint, parameters }: ApiRequest): readonly ComparingParameter[] {
-  const signOf = (operator: string): string => ownValue(SIGNS, operator) ?? operator;
   const { aggregate } = endpoint;
   const isGrouped = asksGroups({ endpoint, parameters });
   const filters = isGrouped
@@ -59,10 +60,20 @@ export function comparisonsOf({ endpoint, parameters }: ApiRequest): readonly Co
       column,
       sign: signOf(operator),
     })),
-    ...filters.flatMap(({ column, operators }) =>
-      operators.map((operator) => ({ name: `${column}[${operator}]`, column, sign: signOf(operator) })),
-    ),
+    ...filters.flatMap(comparingParameters),
   ];
+}
+
+const signOf = (operator: string): string => ownValue(SIGNS, operator) ?? operator;
+
+function comparingParameters({
+  column,
+  operators,
+}: {
+  readonly column: string;
+  readonly operators: readonly string[];
+}): readonly ComparingParameter[] {
+  return operators.map((operator) => ({ name: `${column}[${operator}]`, column, sign: signOf(operator) }));
 }
 
 /** The parameters that select the rows with a value of a column; null where the endpoint cannot. */

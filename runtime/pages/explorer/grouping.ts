@@ -27,11 +27,14 @@ export function sortsOf({ endpoint, parameters }: ApiRequest): readonly string[]
   const { aggregate } = endpoint;
   if (aggregate === undefined || !asksGroups({ endpoint, parameters })) return endpoint.sortable_fields;
   if (aggregate.is_saved) return [];
-  const measures = asked(parameters, aggregate.of);
-  return [
-    ...asked(parameters, "group_by"),
-    ...(measures.length > 0 ? measures : aggregate.measures.map(({ name }) => name)),
-  ];
+  return [...asked(parameters, "group_by"), ...askedMeasures({ endpoint, parameters })];
+}
+
+/** The measures that are asked: all, where none is named. */
+export function askedMeasures({ endpoint: { aggregate }, parameters }: ApiRequest): readonly string[] {
+  if (aggregate === undefined) return [];
+  const names = asked(parameters, aggregate.of);
+  return names.length > 0 ? names : aggregate.measures.map(({ name }) => name);
 }
 
 /** What changes the rows of groups. */

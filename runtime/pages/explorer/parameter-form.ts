@@ -4,6 +4,7 @@ import { type Child, el, prose } from "./dom.js";
 import { operatorInWords } from "./filters.js";
 import { asksGroups, chosenByChips, hasRange, sortsOf } from "./grouping.js";
 import { NO_PARAMETERS } from "./overview.js";
+import { resultFilters } from "./result-filters.js";
 import { filterName } from "../../core/model/filter-text.js";
 import { operatorOf } from "../../core/model/operators.js";
 import { suggestions } from "./suggested-values.js";
@@ -20,6 +21,7 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
     ...(aggregate?.is_saved === false
       ? aggregate.filters.flatMap((filter) => filterInputs(filter, request))
       : []),
+    ...resultFilters(request).flatMap((filter) => conditionInputs(filter, parameters, ofResults)),
     ...(endpoint.fields ? [fieldsInput(parameters)] : []),
     ...(endpoint.require_fresh ? [freshInput(parameters)] : []),
     ...pageInputs(endpoint, sortsOf(request), parameters),
@@ -212,12 +214,26 @@ function freshInput(parameters: Parameters): HTMLElement {
   return labelled("page", input, "`true`: an error in place of rows that are older than promised.");
 }
 
-/** A row for each operator that the request has, else an empty one. */
+/** The conditions of a column, whose inputs suggest its values. */
 function filterInputs(
-  { column, operators }: NonNullable<CatalogueEndpoint["filters"]>[number],
+  filter: NonNullable<CatalogueEndpoint["filters"]>[number],
   request: ApiRequest,
 ): readonly HTMLElement[] {
-  const { parameters } = request;
+  return conditionInputs(filter, request.parameters, (input) => suggestions(request, filter.column, input));
+}
+
+function ofResults(input: HTMLInputElement): HTMLElement {
+  const id = `${input.id}-about`;
+  input.setAttribute("aria-describedby", id);
+  return el("p", { id }, "Keeps the groups whose result is so.");
+}
+
+/** A row for each operator that the request has, else an empty one. */
+function conditionInputs(
+  { column, operators }: { readonly column: string; readonly operators: readonly string[] },
+  parameters: Parameters,
+  below: (input: HTMLInputElement) => Child,
+): readonly HTMLElement[] {
   const given = operators.filter((operator) => Object.hasOwn(parameters, `${column}[${operator}]`));
   return (given.length === 0 ? operators.slice(0, 1) : given).map((chosen) => {
     const id = `filter-${column}-${chosen}`;
@@ -234,7 +250,7 @@ function filterInputs(
       el("label", { for: id }, column),
       el("select", { "aria-label": `Operator of ${column}`, change: choose }, ...options),
       input,
-      suggestions(request, column, input),
+      below(input),
     );
   });
 }

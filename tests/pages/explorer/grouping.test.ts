@@ -65,6 +65,50 @@ describe.skipIf(!needs("chromium"))("an endpoint of groups", () => {
     expect(query(page).get("p.start_date")).toBe("2026-02-01");
   });
 
+  it("compares results of the measures that are asked, by keyboard, and says so in words", async () => {
+    const { page, problems } = await open(`${OVERVIEW}&p.group_by=metric_time__month`);
+    const months = () => page.locator(".rowsview tbody tr").count();
+    await expect.poll(months).toBeGreaterThan(2);
+    const all = await months();
+    await page.getByText("more parameters").click();
+    await page.getByLabel("Operator of payments").focus();
+    await page.keyboard.type("less");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("25");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => query(page).get("p.payments[lt]")).toBe("25");
+    await expect.poll(months).toBeLessThan(all);
+    await page.getByRole("button", { name: "Remove: payments less than 25" }).waitFor();
+    await expectAccessible(page);
+    await page.reload();
+    expect(await page.getByLabel("payments", { exact: true }).inputValue()).toBe("25");
+    // Another group keeps the condition, another measure does not.
+    await chip(page, "Group by", "merchant__region").click();
+    await expect.poll(() => headers(page)).toContain("merchant__region");
+    expect(query(page).get("p.payments[lt]")).toBe("25");
+    await chip(page, "Metrics", "volume_usd").click();
+    await expect.poll(() => query(page).get("p.payments[lt]")).toBeNull();
+    await expect.poll(() => headers(page)).toContain("volume_usd");
+    expect(await page.getByLabel("Operator of payments").count()).toBe(0);
+    expect(problems).toEqual([]);
+  });
+
+  it("of a model compares results once groups are asked, and the form names a wrong value", async () => {
+    const { page } = await open("/explore?endpoint=/v1/payments/payments&p.group_by=status");
+    await expect.poll(async () => (await headers(page)).length).toBeGreaterThan(1);
+    await page.getByText("more parameters").click();
+    await page.getByLabel("volume_usd", { exact: true }).fill("many");
+    await page.getByRole("button", { name: "Run" }).click();
+    const wrong = page.locator("[name='volume_usd[gte]'][aria-invalid=true]");
+    await wrong.waitFor();
+    await wrong.fill("1000000000");
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByText("No row matches.").waitFor();
+    await chip(page, "Group by", "status").click();
+    await expect.poll(() => query(page).toString()).not.toContain("volume_usd");
+    await expect.poll(async () => (await headers(page)).length).toBeGreaterThan(10);
+  });
+
   it("is used by keyboard: a chip keeps the focus when it is pressed", async () => {
     const { page } = await open(OVERVIEW);
     await expect.poll(() => headers(page)).toHaveLength(2);
@@ -116,9 +160,12 @@ describe.skipIf(!needs("chromium"))("an endpoint of groups", () => {
     expect(problems).toEqual([]);
   });
 
-  it("fits a phone", async () => {
-    const { page } = await open(`${OVERVIEW}&p.group_by=metric_time__month`, 390);
+  it.each(["light", "dark"] as const)("fits a phone, %s", async (colorScheme) => {
+    const path = `${OVERVIEW}&p.group_by=metric_time__month&p.payments[lt]=1000`;
+    const { page } = await visit(browser.context, url, path, { width: 390, colorScheme });
     await expect.poll(() => headers(page)).toHaveLength(3);
+    await page.locator(".request > summary").click();
+    expect(await page.getByLabel("Operator of payments").inputValue()).toBe("lt");
     const width = await page.evaluate<number>("document.documentElement.scrollWidth");
     expect(width).toBeLessThanOrEqual(390);
     await expectAccessible(page);
