@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { projectSqlProblem, withNullQuotients } from "../model/project-sql.js";
 
 declare const brand: unique symbol;
@@ -109,9 +110,15 @@ function textsBetween(parts: readonly (string | Sql<never>)[]): readonly string[
   return texts;
 }
 
-/** A quoted identifier. Standard SQL escapes a quote by doubling it. */
+/** A quoted identifier of PostgreSQL, by which names that it would cut stay apart. Standard SQL escapes a quote by doubling it. */
 export function identifier(...names: readonly string[]): Sql {
-  return fragment([names.map((name) => `"${name.replaceAll('"', '""')}"`).join(".")], []);
+  return fragment([names.map((name) => `"${keptName(name).replaceAll('"', '""')}"`).join(".")], []);
+}
+
+/** PostgreSQL keeps 63 bytes of a name. */
+function keptName(name: string): string {
+  if (name.length <= 21 || Buffer.byteLength(name) <= 63) return name;
+  return `${name.slice(0, 12)} ${hash("sha256", name).slice(0, 24)}`;
 }
 
 /** A quoted identifier of an engine that takes a backslash as an escape inside it. */
