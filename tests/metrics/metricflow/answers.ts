@@ -25,7 +25,8 @@ function rowsOf(
 ): readonly Cells[] {
   const columns = answer.columns.map((name) => name.replaceAll('"', ""));
   const positions = names.map((name) => {
-    const exact = columns.indexOf(name);
+    // PostgreSQL cuts longer ones.
+    const exact = columns.indexOf(name.slice(0, 63));
     return exact >= 0
       ? exact
       : columns.findIndex((column) => !names.includes(column) && column.startsWith(`${name}__`));

@@ -1,16 +1,11 @@
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { tmpdir } from "node:os";
-import { fileURLToPath } from "node:url";
+import { appendFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { catalogueOf } from "../../../generator/catalogue/build.js";
-import { parseManifest } from "../../../generator/manifest/manifest.js";
-import { ownDatabase, queryAt } from "../../support/database.js";
 import { needs } from "../../support/needs.js";
-import { KEYS, serveManifest } from "../../support/service.js";
+import { KEYS } from "../../support/service.js";
 import { askedRows, seeded } from "../random-requests.js";
 import { differenceOf } from "./answers.js";
-import { type MetricFlowRequest, startMetricFlow } from "./oracle.js";
+import { FOLDERS, serveFolder } from "./folders.js";
+import type { MetricFlowRequest } from "./oracle.js";
 
 /**
  * Asks MetricFlow every question of some projects anew: each metric alone, by each of its groups, and by each group and a
@@ -18,46 +13,9 @@ import { type MetricFlowRequest, startMetricFlow } from "./oracle.js";
  * many of each metric, or `all`; `METRICFLOW_ONLY`: a pattern of metrics and groups; `METRICFLOW_REPORT`: a file that gets
  * a line of JSON per question.
  */
-const FOLDERS = (
-  process.env["METRICFLOW_PROJECTS"] ?? fileURLToPath(new URL("../pay", import.meta.url))
-).split(":");
 const QUESTIONS = process.env["METRICFLOW_QUESTIONS"] ?? "2";
 const ONLY = new RegExp(process.env["METRICFLOW_ONLY"] ?? "");
 const REPORT = process.env["METRICFLOW_REPORT"];
-
-interface Manifest {
-  readonly metrics: Readonly<Record<string, Metric>>;
-}
-interface Metric {
-  readonly name: string;
-  readonly config: Readonly<Record<string, unknown>>;
-}
-
-/** Each metric at a path of its own, with all of its groups. */
-function published(manifest: Manifest): Manifest {
-  const metrics = Object.entries(manifest.metrics).map(([id, metric]): [string, Metric] => {
-    const { name, config } = metric;
-    const own = {
-      tags: ["production", "all", `api:${name}`, "tier0"],
-      meta: { routewright: { group_by: "all" } },
-    };
-    return [id, { ...metric, tags: [], meta: own.meta, config: { ...config, ...own } } as Metric];
-  });
-  return { ...manifest, metrics: Object.fromEntries(metrics), saved_queries: {} } as Manifest;
-}
-
-/** Why a metric has no endpoint. */
-function reasonsOf(manifest: Manifest): ReadonlyMap<string, string> {
-  const reading = parseManifest(JSON.stringify(manifest), "manifest.json");
-  if (!reading.ok) throw new Error(reading.problems.join(" "));
-  const { skipped } = catalogueOf(reading.value, {});
-  return new Map(
-    skipped.map(({ model, problems }) => [
-      model.split(".").at(-1) ?? "",
-      problems.map(({ message }) => message).join(" "),
-    ]),
-  );
-}
 
 const isTime = /^metric_time__(?!extract_)/;
 
@@ -94,15 +52,7 @@ describe.skipIf(!needs("mf", "python3"))("every question of MetricFlow", () => {
   it.each(FOLDERS)(
     "on the project %s",
     async (folder) => {
-      const read = (file: string): string => readFileSync(join(folder, file), "utf8");
-      const manifest = published(JSON.parse(read("manifest.json")) as Manifest);
-      const database = await ownDatabase();
-      if (existsSync(join(folder, "setup.sql"))) await queryAt(database, read("setup.sql"));
-      const file = join(mkdtempSync(join(tmpdir(), "routewright-test-")), "manifest.json");
-      writeFileSync(file, JSON.stringify(manifest));
-      const reasons = reasonsOf(manifest);
-      const url = await serveManifest(manifest, { DATABASE_URL: database });
-      const metricFlow = startMetricFlow(file, database);
+      const { manifest, url, metricFlow, reasons } = await serveFolder(folder, (metric) => metric);
       const ask = async (asked: MetricFlowRequest): Promise<Outcome> => {
         const [metric = ""] = asked.metrics;
         const groups = asked.group_by.length > 0 ? `&group_by=${asked.group_by.join(",")}` : "";

@@ -40,6 +40,15 @@ def spine(node):
     }
 
 
+def is_older_spine(node):
+    """A model of this name is a spine of days where the project declares none."""
+    return node["name"] == "metricflow_time_spine" and not node.get("time_spine")
+
+
+def older_spine(node):
+    return {"location": f'"{node["schema"]}"."{node["alias"]}"', "column_name": "date_day", "grain": "day"}
+
+
 for model in manifest["semantic_models"].values():
     model["node_relation"] = relation(model["node_relation"])
 
@@ -49,7 +58,7 @@ semantics = {
     "metrics": list(manifest["metrics"].values()),
     "saved_queries": list(manifest["saved_queries"].values()),
     "project_configuration": {
-        "time_spine_table_configurations": [],
+        "time_spine_table_configurations": [older_spine(node) for node in manifest["nodes"].values() if is_older_spine(node)],
         "time_spines": [spine(node) for node in manifest["nodes"].values() if node.get("time_spine")],
         "metadata": None,
         "dsi_package_version": version,

@@ -34,6 +34,7 @@ export class Questions {
   readonly #random: () => number;
   readonly #metrics: readonly string[];
   readonly #entities: ReadonlySet<string>;
+  readonly #listed: (metrics: readonly string[]) => Promise<readonly string[]>;
   readonly #groups = new Map<string, readonly string[]>();
   readonly #values = new Map<string, readonly string[]>();
   /** MetricFlow multiplies the rows of an all-time metric that is bounded without its time. */
@@ -41,10 +42,16 @@ export class Questions {
   /** Metrics with rows of the time spine, to which MetricFlow joins results by one of their times alone. */
   readonly #onSpine: ReadonlySet<string>;
 
-  constructor(url: string, manifest: unknown, random: () => number) {
+  constructor(
+    url: string,
+    manifest: unknown,
+    random: () => number,
+    groupsOf?: (metrics: readonly string[]) => Promise<readonly string[]>,
+  ) {
     const { metrics, semantic_models: models } = manifest as Manifest;
     this.#url = url;
     this.#random = random;
+    this.#listed = groupsOf ?? ((names) => this.#listedByApi(names));
     this.#metrics = Object.values(metrics).map(({ name }) => name);
     this.#allTime = new Set(
       Object.values(metrics).flatMap(({ name, type }) => (type === "cumulative" ? [name] : [])),
@@ -96,15 +103,18 @@ export class Questions {
     return list.length === 0 ? [] : [...new Set(Array.from({ length: count }, () => this.#pick(list)))];
   }
 
-  /** What all of these metrics can be grouped by, as the API lists it. */
+  /** What all of these metrics can be grouped by. */
   async #groupsOf(metrics: readonly string[]): Promise<readonly string[]> {
     const key = metrics.join(",");
-    const known = this.#groups.get(key);
-    if (known !== undefined) return known;
-    const { text } = await askedRows(this.#url, `${PATH}?metrics=${key}&group_by=none`, KEYS.tier3);
-    const names = (/among: (.*)\."/.exec(text)?.[1] ?? "").split(", ").filter((name) => name !== "");
+    const names = this.#groups.get(key) ?? (await this.#listed(metrics));
     this.#groups.set(key, names);
     return names;
+  }
+
+  async #listedByApi(metrics: readonly string[]): Promise<readonly string[]> {
+    const path = `${PATH}?metrics=${metrics.join(",")}&group_by=none`;
+    const { text } = await askedRows(this.#url, path, KEYS.tier3);
+    return (/among: (.*)\."/.exec(text)?.[1] ?? "").split(", ").filter((name) => name !== "");
   }
 
   async #valuesOf(metric: string, group: string): Promise<readonly string[]> {
@@ -136,7 +146,7 @@ export class Questions {
     groups: readonly string[],
     ofTimes: boolean,
   ): Promise<readonly Filter[]> {
-    const others = groups.filter((name) => !name.startsWith("metric_time"));
+    const others = groups.filter((name) => !/^metric_time|__extract_/.test(name));
     const found: Filter[] = [];
     for (const name of new Set(this.#some(others, this.#below(3)).map(withoutGrain))) {
       const grain = GRAINS.find((each) => groups.includes(`${name}__${each}`));
