@@ -26,6 +26,8 @@ const PROTECTIONS: Readonly<Record<string, Protection>> = {
   ),
 };
 
+const PROTECTION_NAMES = Object.keys(PROTECTIONS);
+
 /** Words that other tools have in `meta`, too. */
 const COMMON: ReadonlySet<string> = new Set(["category", "title", "timezone", "lint"]);
 
@@ -105,9 +107,8 @@ function isReadAt(name: string, key: string, read: SettingPlace, place: SettingP
 /** The protecting setting that a key means with its value. */
 function protectionNamed(key: string, value: unknown): string | null {
   const isOwnRows = isObject(value) && Object.hasOwn(value, "column") && Object.hasOwn(value, "equals");
-  const names = Object.keys(PROTECTIONS);
-  const near = nearName(key, names, true);
-  const name = names.includes(key.toLowerCase())
+  const near = nearName(key, PROTECTION_NAMES, true);
+  const name = PROTECTION_NAMES.includes(key.toLowerCase())
     ? key.toLowerCase()
     : near?.nearness === "near"
       ? near.name

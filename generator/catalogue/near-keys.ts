@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, member, objectOr, objectsOf, textsOf } from "../manifest/json.js";
 import { isNearNamespace, type NearName, nearName } from "../manifest/near-name.js";
-import { columnEntries, metasOf, PRIVATE_KEYS, PRIVATE_TAG } from "../manifest/node-meta.js";
+import { columnEntries, hasNoMeta, metasOf, PRIVATE_KEYS, PRIVATE_TAG } from "../manifest/node-meta.js";
 import { formatValue } from "../manifest/strings.js";
 import type { Complaint, Warning } from "./catalogue.js";
 import { misplacedGroups, misplacedSettings, nullMarks } from "./misplaced-settings.js";
@@ -21,13 +21,14 @@ const EXCLUDE = "exclude_from_api";
  * a metric, a saved query, or a semantic model with its dimensions, entities and measures.
  */
 export function nearKeysOf(node: JsonObject): NearKeys {
+  const below = partsOf(node);
   const found = [
     ...suspectsIn(node, "$", ["api", NAMESPACE, EXCLUDE]),
-    ...partsOf(node).flatMap(([at, part]) => suspectsIn(part, at, [NAMESPACE])),
+    ...below.flatMap(([at, part]) => suspectsIn(part, at, [NAMESPACE])),
   ];
   const of = (nearness: NearName["nearness"]): readonly Complaint[] =>
     found.filter((each) => each.nearness === nearness).map(({ complaint }) => complaint);
-  const parts = [["$", node] as const, ...partsOf(node)];
+  const parts = [["$", node] as const, ...below];
   const misplaced = parts.map(([at, part]) =>
     misplacedSettings(metasOf(part, at), besides(part, at), at, at.startsWith("$.columns")),
   );
@@ -63,9 +64,20 @@ const OF_COLUMNS: ReadonlySet<string> = new Set([
   "meta",
 ]);
 
+/** Whether a column has nothing but what dbt writes, as most have. */
+function isPlain(column: JsonObject): boolean {
+  return (
+    hasNoMeta(column) &&
+    Object.keys(column).every((key) => OF_COLUMNS.has(key)) &&
+    Object.keys(objectOr(column["config"])).every((key) => key === "meta" || key === "tags")
+  );
+}
+
 /** Columns of a model, and parts of a semantic model. */
 function partsOf(node: JsonObject): readonly (readonly [at: string, part: JsonObject])[] {
-  const columns = columnEntries(node).map(([key, column]) => [`$.columns${member(key)}`, column] as const);
+  const columns = columnEntries(node)
+    .filter(([, column]) => !isPlain(column))
+    .map(([key, column]) => [`$.columns${member(key)}`, column] as const);
   const parts = ["dimensions", "entities", "measures"].flatMap((kind) =>
     objectsOf(node[kind]).map((part, i) => [`$.${kind}[${String(i)}]`, part] as const),
   );

@@ -77,6 +77,8 @@ function tierTags(tags: readonly string[]): readonly Tier[] {
   return TIERS.filter((tier) => tags.includes(tier));
 }
 
+const TIERS_AS_SEEN: ReadonlySet<string> = new Set(TIERS.map(folded));
+
 /**
  * Whether a tag is probably a misspelled tier: `Tier1`, `tier_1`, `tier:tier1`, `tier4`, or one edit from a tier (`teir1`). Ignoring it
  * would give more callers access than intended.
@@ -85,7 +87,7 @@ function isMisspelledTier(tag: string): boolean {
   if (isTier(tag)) return false;
   const text = tag.trim().toLowerCase();
   return (
-    TIERS.some((tier) => folded(tag) === folded(tier)) ||
+    TIERS_AS_SEEN.has(folded(tag)) ||
     /^tier[\s_.:=-]*(?:tier)?[\s_.-]*\d+$/.test(text) ||
     TIERS.some((tier) => isWithinOneEdit(text, tier))
   );

@@ -20,6 +20,11 @@ const LONG = 6;
  */
 export function nearName(text: string, names: readonly string[], isOurs = false): NearName | null {
   if (names.includes(text) || text.length > MAX_LENGTH) return null;
+  const list = `${isOurs ? "ours" : "others"} ${names.join(" ")}`;
+  return remembered(list, text, () => nearestOf(text, names, isOurs));
+}
+
+function nearestOf(text: string, names: readonly string[], isOurs: boolean): NearName | null {
   const [low, looks] = [lowered(text), folded(text)];
   const near = names.find((name) => isNear(low, looks, { name, isOurs }));
   if (near !== undefined) return { name: near, nearness: "near" };
@@ -33,11 +38,32 @@ const NAMESPACE_EDITS = 3;
 /** Whether a key is probably a misspelt namespace: `routewrite`, `Route-Wrigth`; `playwright` and `copyright` are others. */
 export function isNearNamespace(text: string, namespace: string): boolean {
   if (text === namespace || text.length > MAX_LENGTH) return false;
+  const near = { name: namespace, nearness: "near" } as const;
+  return remembered("namespace", text, () => (isMisspelt(text, namespace) ? near : null)) !== null;
+}
+
+function isMisspelt(text: string, namespace: string): boolean {
   const [plain, looks] = [lowered(text).replace(/[\s\p{P}\p{S}]/gu, ""), folded(text)];
   return [plain, looks].some(
     (each) =>
       editDistance(each, each === looks ? folded(namespace) : namespace, NAMESPACE_EDITS) <= NAMESPACE_EDITS,
   );
+}
+
+/** By list of names, then by text: the same keys and tags stand at thousands of models. */
+const FOUND = new Map<string, Map<string, NearName | null>>();
+
+/** Texts of a list that are kept; then all are forgotten. */
+const MOST_TEXTS = 10_000;
+
+function remembered(list: string, text: string, find: () => NearName | null): NearName | null {
+  const texts = FOUND.get(list) ?? new Map<string, NearName | null>();
+  const known = texts.get(text);
+  if (known !== undefined) return known;
+  if (texts.size >= MOST_TEXTS) texts.clear();
+  const found = find();
+  FOUND.set(list, texts.set(text, found));
+  return found;
 }
 
 /** No misspelling of a name of ours is longer. */

@@ -104,12 +104,15 @@ export function isPrivate(node: JsonObject): boolean {
   return hasMarks(node) && marksOf(node).some(({ value }) => !isNegative(value));
 }
 
-/** False for most columns, of which there may be tens of thousands. */
-function hasMarks({ meta, tags, config, classifiers }: JsonObject): boolean {
-  return (
-    [meta, tags, objectOr(config)["meta"], objectOr(config)["tags"]].some((value) => !isEmpty(value)) ||
-    !isNegative(classifiers ?? null)
-  );
+/** False for most columns. */
+function hasMarks(node: JsonObject): boolean {
+  return !hasNoMeta(node) || !isNegative(node["classifiers"] ?? null);
+}
+
+/** Whether neither `meta` nor `tags` say anything: true for most columns, of which there may be tens of thousands. */
+export function hasNoMeta({ meta, tags, config }: JsonObject): boolean {
+  const own = objectOr(config);
+  return isEmpty(meta) && isEmpty(tags) && isEmpty(own["meta"]) && isEmpty(own["tags"]);
 }
 
 function isEmpty(value: unknown): boolean {
@@ -121,6 +124,7 @@ export function columnEntries(node: JsonObject): readonly (readonly [key: string
   const [meta, tags] = [metaOf(node), tagsOf(node)];
   return Object.entries(objectOr(node["columns"])).map(([key, value]) => {
     const column = objectOr(value);
+    if (hasNoMeta(column)) return [key, column];
     const own = {
       ...(isSame(metaOf(column), meta) && { meta: {} }),
       ...(isSame(tagsOf(column), tags) && { tags: [] }),

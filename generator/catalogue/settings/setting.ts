@@ -142,6 +142,7 @@ function validPartOf(
 ): Readonly<Record<string, unknown>> | null {
   if (!isObject(value)) return null;
   const invalid = shape.filter(({ keyword }) => keyword !== "required").map((error) => error.instancePath);
+  if (invalid.length === 0) return value;
   return withoutInvalid(value, "", new Set(invalid)) as Readonly<Record<string, unknown>>;
 }
 
