@@ -2,6 +2,7 @@ import type { RequestHandler } from "express";
 import { atOtherPaths, type Endpoint } from "../model/endpoint.js";
 import { ServedEndpoint } from "../model/served-endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
+import { isLocalCaller } from "../http/headers.js";
 import { pathItem, pathOf } from "../http/route.js";
 import { callerHeaders } from "../request/authorize.js";
 import { NO_FIELDS, nextPageLink } from "../request/request-fields.js";
@@ -14,7 +15,7 @@ import { type DataPath, type DataRoute, type Exchange, serveExchange } from "./e
 import { gatewayOf } from "./gateway.js";
 import { shapeOf } from "./request-shape.js";
 import { type DataRequest, parameterNames, resolveRequest } from "./resolve.js";
-import { goneRefusal, isTimed, noticeOf, run } from "./run.js";
+import { goneRefusal, noticeOf, run } from "./run.js";
 
 /** The handler of an endpoint, for every method. It can be mounted alone in an Express 5 app. */
 export function handlerOf(endpoint: ServedEndpoint): RequestHandler & { readonly endpoint: ServedEndpoint } {
@@ -112,11 +113,18 @@ function prefersCount(prefer: string | readonly string[]): boolean {
   return /(?:^|,)\s*count\s*=\s*"?exact"?\s*(?:[,;]|$)/i.test([prefer].flat().join(","));
 }
 
+/** For callers who may know how busy the server is. */
+function timingHeaders({ gateway, request, context, times }: Exchange): readonly string[] {
+  const isShown =
+    gateway.serverTiming || context.caller.tier === "tier3" || isLocalCaller(gateway.addressOf, request);
+  return isShown ? ["Server-Timing", times.serverTiming] : [];
+}
+
 function respondTo(exchange: Exchange, endpoint: Endpoint, answer: Answer): Sent | Promise<Sent> {
   const { gateway, request, response, context } = exchange;
   const { caller } = context;
   const headers = callerHeaders(context);
-  if (isTimed(exchange)) headers.push("Server-Timing", exchange.times.serverTiming);
+  headers.push(...timingHeaders(exchange));
   const { prefix } = gateway.publicAddressOf(request);
   headers.push(...noticeOf(exchange, endpoint), ...pageHeaders(request, answer, prefix));
   const { isPrefixForwarded } = gateway.publicAddressOf;

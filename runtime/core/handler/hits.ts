@@ -11,10 +11,8 @@ import type { BufferedResult } from "../response/buffered-result.js";
 import { buildTag, namesTag } from "../response/entity-tag.js";
 import type { Sent } from "../response/respond.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
-import type { ResultColumns } from "../warehouse/warehouse.js";
 import type { Exchange } from "./exchange.js";
 import type { Gateway } from "./gateway.js";
-import { HeaderLines, type HitAnswer, sendHit } from "./hit-response.js";
 import { mayHaveMore, rowsRefusal } from "./run.js";
 
 /** Longer addresses are read anew each time. */
@@ -47,13 +45,9 @@ class KnownRequest {
   readonly key: string;
   /** Of the key, in the cache of results. */
   readonly cacheKey: string;
-  readonly lines: HeaderLines;
   #tag: { readonly version: DataVersion; readonly text: string } | null = null;
 
   #link: KnownLink | null = null;
-
-  /** The columns with which its conditions can be compared: others are other objects. */
-  #checked: ResultColumns | null = null;
 
   constructor(
     { gateway, parameters, shape }: Exchange,
@@ -69,7 +63,6 @@ class KnownRequest {
     this.length = length;
     this.key = queryKey(query);
     this.cacheKey = keyOf(this.key);
-    this.lines = linesFor(endpoint);
   }
 
   /** The link to the next page. An app in front may have taken a part of the address away. */
@@ -88,32 +81,10 @@ class KnownRequest {
     return link;
   }
 
-  /** Whether its conditions can be compared with the columns, which are looked up already. */
-  isChecked({ id }: DataVersion): boolean {
-    const { gateway, query } = this;
-    const { conditions, keyset } = query.selection;
-    if (keyset === undefined && conditions.length === 0) return true;
-    const columns = gateway.warehouse.columns(query.relation, id);
-    if (columns === this.#checked) return true;
-    // Who runs the query waits for the same look-up.
-    if (columns instanceof Promise) columns.catch(() => undefined);
-    else if (gateway.warehouse.check(conditions, columns) === null) this.#checked = columns;
-    return columns === this.#checked;
-  }
-
   tagOf(version: DataVersion): string {
     if (this.#tag?.version !== version) this.#tag = { version, text: buildTag(version, this.key) };
     return this.#tag.text;
   }
-}
-
-/** Requests of an endpoint differ in few headers. */
-const LINES = new WeakMap<ServedEndpoint, HeaderLines>();
-
-function linesFor(endpoint: ServedEndpoint): HeaderLines {
-  let lines = LINES.get(endpoint);
-  if (lines === undefined) LINES.set(endpoint, (lines = new HeaderLines()));
-  return lines;
 }
 
 const REQUESTS = new BoundedCache<KnownRequest>("requests", {
@@ -158,22 +129,21 @@ export function answerHit(
     exchange.parameters = known.parameters;
     exchange.shape = known.shape;
     times.end("run");
-    const sent = sendHit(exchange, endpoint.spec, answer, known.lines);
-    return andThen(sent ?? respondTo(exchange, endpoint.spec, answer), (sent) => {
+    return andThen(respondTo(exchange, endpoint.spec, answer), (sent) => {
       exchange.sent = sent;
       return null;
     });
   });
 }
 
-function answerAtHand({ gateway, request, context }: Exchange, known: KnownRequest): HitAnswer | undefined {
+function answerAtHand({ gateway, request, context }: Exchange, known: KnownRequest): Answer | undefined {
   const { spec } = known.endpoint;
   const { query } = known;
   const version = gateway.versionOf(spec.path);
   if (version === null || rowsRefusal(gateway, spec, context.caller) !== null) return undefined;
   const tag = known.tagOf(version);
   const isKnown = namesTag(tag, request.headers["if-none-match"]);
-  if (!isKnown && !known.isChecked(version)) return undefined;
+  if (!isKnown && !isChecked(gateway, query, version)) return undefined;
   const result = isKnown ? null : gateway.results.kept(known.key, version.id, known.cacheKey);
   if (result === undefined) return undefined;
   // Without spreads, which make a hidden class of each object (`ServiceMetrics`).
@@ -190,4 +160,16 @@ function answerAtHand({ gateway, request, context }: Exchange, known: KnownReque
     total: null,
     link: result === null ? NO_LINK : known.linkTo(result, request, gateway.publicAddressOf(request).prefix),
   };
+}
+
+/** Whether its conditions can be compared with the columns, which are looked up already. */
+function isChecked({ warehouse }: Gateway, query: ResolvedQuery, { id }: DataVersion): boolean {
+  const { conditions, keyset } = query.selection;
+  if (keyset === undefined && conditions.length === 0) return true;
+  const columns = warehouse.columnsOf(query, id);
+  if (!(columns instanceof Promise))
+    return columns.filtered.every((each) => warehouse.check(conditions, each) === null);
+  // Who runs the query waits for the same look-up.
+  columns.catch(() => undefined);
+  return false;
 }

@@ -3,7 +3,6 @@ import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import type { ResolvedQuery, Selection } from "../model/query.js";
 import { queryKey } from "../model/query-key.js";
-import { isLocalCaller } from "../http/headers.js";
 import { requireAccess } from "../request/authorize.js";
 import { conditionError } from "../request/resolve-query.js";
 import { SortKeyTooLong, typesOf } from "../response/cursors.js";
@@ -74,11 +73,6 @@ function notFresh(): HttpError {
 export function noticeOf({ gateway, request, context }: Exchange, endpoint: Endpoint): readonly string[] {
   const { prefix } = gateway.publicAddressOf(request);
   return deprecationHeaders(endpoint, successorFor(gateway, endpoint, context.caller), prefix);
-}
-
-/** Whether the caller may know how busy the server is. */
-export function isTimed({ gateway, request, context }: Exchange): boolean {
-  return gateway.serverTiming || context.caller.tier === "tier3" || isLocalCaller(gateway.addressOf, request);
 }
 
 /** The successor of an endpoint, where the caller may know of it. */

@@ -53,7 +53,7 @@ export interface RowsResponse {
 }
 
 /** Headers of responses with rows. */
-export const ROW_HEADERS: readonly string[] = [...COMMON_HEADERS, ...TEXT_POLICY];
+const ROW_HEADERS: readonly string[] = [...COMMON_HEADERS, ...TEXT_POLICY];
 
 /**
  * Headers of a deprecated endpoint, as flat name and value pairs: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), and a
@@ -200,20 +200,15 @@ function sendBody(
     response.end();
     return 0;
   }
-  sendBytes(response, parts, bytes);
-  responseMemory.reserve(response, caller, bytes);
-  return bytes;
-}
-
-/** Ends a response with its body, in one write with the head. */
-export function sendBytes(response: ServerResponse, parts: readonly Buffer[], bytes: number): void {
-  if (bytes <= MAX_JOINED_BYTES) response.end(joined(parts).toString("latin1"), "latin1");
-  else {
+  if (bytes > MAX_JOINED_BYTES) {
+    // In one write, with the head.
     response.cork();
     for (const part of parts) response.write(part);
     response.end();
     response.uncork();
-  }
+  } else response.end(joined(parts).toString("latin1"), "latin1");
+  responseMemory.reserve(response, caller, bytes);
+  return bytes;
 }
 
 async function respondWithStream(sending: RowsResponse, { frame, stream }: StreamedResult): Promise<Sent> {
