@@ -52,7 +52,7 @@ export { endpointTitle } from "./core/model/endpoint-title.js";
 export { fieldTextOf, MAX_TYPE_TEXT, type TypeText, typeTextOf, unquoted } from "./core/model/type-text.js";
 export { groupedBy } from "./core/model/grouped.js";
 export { ownValue } from "./core/model/own-value.js";
-export { digestOf, withOwnDigest } from "./core/model/digest.js";
+export { digestOf, hasOwnDigest, withOwnDigest } from "./core/model/digest.js";
 export {
   adapterNotice,
   adapterProblem,

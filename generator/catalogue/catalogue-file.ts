@@ -3,6 +3,7 @@ import { join } from "node:path";
 import {
   type ApiAbout,
   digestOf,
+  hasOwnDigest,
   failed,
   GENERATED_SCHEMA_VERSION,
   type Outcome,
@@ -12,12 +13,12 @@ import {
 } from "@routewright/runtime/model";
 import type { ErrorObject } from "ajv";
 import { objectOr } from "../manifest/json.js";
+import { parseJson } from "../manifest/json-text.js";
 import { validatorOf } from "../manifest/schema-errors.js";
 import { visible, visibleJson } from "../manifest/strings.js";
-import { parseJson } from "../manifest/manifest.js";
 
-import { type CatalogueRecord, FORMER_KEYS } from "./catalogue-schema.js";
-import { type Catalogue, type CatalogueEntry, NO_LINEAGE } from "./catalogue.js";
+import type { CatalogueRecord } from "./catalogue-schema.js";
+import { type Catalogue, type CatalogueEntry, FORMER_KEYS, NO_LINEAGE } from "./catalogue.js";
 
 const MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 
@@ -60,10 +61,17 @@ function jsonOf(value: unknown, depth: number, margin = "\n"): string {
   return `{${inner}${members.join(`,${inner}`)}${margin}}`;
 }
 
-/** Reads the catalogue of a generated folder; null where it has none. */
+/**
+ * Reads the catalogue of a generated folder; null where it has none. One with the digest of its own text is as `generate` wrote it:
+ * code that checks it against its schema takes 3 MB.
+ */
 export function readCatalogueIn(folder: string): Outcome<Catalogue> | null {
   const file = join(folder, "catalogue.json");
-  return existsSync(file) ? readCatalogue(readFileSync(file, "utf8"), file) : null;
+  if (!existsSync(file)) return null;
+  const bytes = readFileSync(file);
+  const text = bytes.toString();
+  const isAsWritten = text.includes('  "digest": "') && hasOwnDigest(bytes);
+  return readCatalogue(text, file, isAsWritten ? () => [] : errorsIn);
 }
 
 /**
@@ -79,7 +87,11 @@ export function adapterIn(folder: string): string | null {
 }
 
 /** Reads a `catalogue.json`, which may come from an unreviewed branch; `location` is only for messages. */
-export function readCatalogue(text: string, location = "catalogue.json"): Outcome<Catalogue> {
+export function readCatalogue(
+  text: string,
+  location = "catalogue.json",
+  errorsOf = errorsIn,
+): Outcome<Catalogue> {
   if (/^<{7} /m.test(text))
     return failed(`${location} has a merge conflict. ${REGENERATE.replace(".", ", which resolves it.")}`);
   const json = parseJson(text, location);
@@ -88,7 +100,7 @@ export function readCatalogue(text: string, location = "catalogue.json"): Outcom
   if (typeof schemaVersion !== "number")
     return failed(`${location} is not a catalogue of Routewright: it has no schemaVersion. ${REGENERATE}`);
   if (schemaVersion !== GENERATED_SCHEMA_VERSION) return failed(versionProblem(location, schemaVersion));
-  const [error] = errorsIn(json.value);
+  const [error] = errorsOf(json.value);
   if (error !== undefined) return failed(`${location} is damaged: ${schemaProblem(error)}. ${REGENERATE}`);
   const record = json.value as CatalogueRecord;
   const repeated = firstRepeated(record.endpoints.flatMap(servedPaths));
@@ -135,9 +147,6 @@ function firstRepeated(texts: readonly string[]): string | undefined {
 }
 
 function withoutFormerKeys(entry: CatalogueEntry): CatalogueEntry {
-  return without(FORMER_KEYS, entry);
-}
-
-function without<Value extends object>(keys: object, value: Value): Value {
-  return Object.fromEntries(Object.entries(value).filter(([key]) => !(key in keys))) as Value;
+  const kept = Object.entries(entry).filter(([key]) => !FORMER_KEYS.includes(key));
+  return Object.fromEntries(kept) as unknown as CatalogueEntry;
 }

@@ -25,16 +25,18 @@ import {
   yes,
 } from "@routewright/runtime/model";
 import { AGGREGATE_SCHEMA } from "./metrics/aggregate-schema.js";
-import type { CatalogueEntry, DescribedColumn, DescribedParameter } from "./catalogue.js";
+import {
+  type CatalogueEntry,
+  type DescribedColumn,
+  type DescribedParameter,
+  FORMER_KEYS,
+} from "./catalogue.js";
 
 const texts = listOf(text);
 const anyValue: Schema<Json> = {};
 const count = wholeNumber(1);
 const path = { ...text, pattern: "^/v1/" };
 const pair = { ...texts, minItems: 2, maxItems: 2 } as Schema;
-
-/** Keys of endpoints in files of earlier versions. */
-export const FORMER_KEYS = { upstreamNodes: orNull(texts) };
 
 const column: Schema<DescribedColumn> = record(
   { name: text, type: textOrNull },
@@ -131,7 +133,7 @@ const endpoint: Schema<CatalogueEntry> = record(
     onFailedTest: oneOf(["refuse"]),
     publicAge: record({ maxAge: wholeNumber(0), staleWhileRevalidate: wholeNumber(0) }),
     formerPaths: listOf(record({ path, sunset: textOrNull }) as Schema<FormerPath>),
-    ...FORMER_KEYS,
+    ...Object.fromEntries(FORMER_KEYS.map((key) => [key, orNull(texts)])),
   },
 );
 

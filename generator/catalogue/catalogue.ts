@@ -160,3 +160,6 @@ export interface Catalogue {
   /** Absent where nothing is marked, and in files of before. */
   readonly marks?: PrivateMarks;
 }
+
+/** Keys of endpoints in files of earlier versions: lists of texts, or null. */
+export const FORMER_KEYS: readonly string[] = ["upstreamNodes"];

@@ -1,7 +1,7 @@
 import { type Graph, type GraphNode, isEphemeral, showsOnlyHash } from "../manifest/graph.js";
 import { type JsonObject, objectOr, textsOf } from "../manifest/json.js";
+import { parseJson } from "../manifest/json-text.js";
 import { loadBoundsOf } from "../manifest/node-meta.js";
-import { parseJson } from "../manifest/manifest.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { knownColumns, type Model } from "../manifest/model.js";
 import { byText } from "../manifest/strings.js";

@@ -3,7 +3,6 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { Command, type ErrorOptions, Option } from "commander";
 import { type ConfigFlags, readSettings, type Settings, type VariableCheck } from "../config.js";
-import { MISSING_BASE } from "../diff/revision.js";
 import { ACCEPT_FILE } from "../report/accept-file.js";
 import { showProgress } from "./progress.js";
 import { styled } from "../report/render-report.js";
@@ -113,6 +112,10 @@ export function print(
   for (const line of quiet ? [] : notes) process.stderr.write(`${line}\n`);
   for (const line of errors) process.stderr.write(`${styled("red", "error:", process.stderr)} ${line}\n`);
 }
+
+/** Values of `--missing-base`. */
+const MISSING_BASE = ["fail", "ignore"] as const;
+export type MissingBase = (typeof MISSING_BASE)[number];
 
 /** `--manifest`, `--catalog` and `--out`: the same for all commands that have them. */
 export const OPTIONS = {

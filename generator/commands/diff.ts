@@ -27,12 +27,20 @@ import {
   type UsageVerdict,
   withUsage,
 } from "../diff/usage.js";
-import { type MissingBase, readRevision, type Revision, type RevisionOptions } from "../diff/revision.js";
+import { readRevision, type Revision, type RevisionOptions } from "../diff/revision.js";
 import { projectInRepository, redactedLocation } from "../artifacts/source.js";
 import { diffReport } from "../diff/diff-report.js";
 import { renderReport } from "../report/render-report.js";
 import { type Format, FORMATS } from "../report/report.js";
-import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
+import {
+  type CliCommand,
+  type CommandResult,
+  EXIT,
+  failure,
+  type MissingBase,
+  OPTIONS,
+  withSettings,
+} from "./command.js";
 
 export interface DiffOptions extends RevisionOptions {
   /** Revisions as `readRevision` takes them. */

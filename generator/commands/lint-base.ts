@@ -1,10 +1,11 @@
+import type { MissingBase } from "./command.js";
 import { type Outcome, succeeded } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { DEFAULTS, type Settings } from "../config.js";
 import type { Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
-import { type MissingBase, readRevision } from "../diff/revision.js";
+import { readRevision } from "../diff/revision.js";
 import { type ModelFinding, type RuleSeverities, ruleSeverity, violation } from "../lint/checks.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { sentence } from "../manifest/strings.js";

@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { Option } from "commander";
 import type { ArtifactLocations } from "../artifacts/artifacts.js";
 import type { Settings } from "../config.js";
-import type { MissingBase } from "../diff/revision.js";
 import { knownIn } from "./lint-base.js";
 import { applyBaseline, BASELINE_FILE, baselineText, readBaseline, staleFindings } from "../lint/baseline.js";
 import { FAIL_ON, type FailOn, shouldFail } from "../report/finding.js";
@@ -14,7 +13,15 @@ import { writeFiles } from "../output/replace-file.js";
 import { lintReport } from "../lint/lint-report.js";
 import { renderReport } from "../report/render-report.js";
 import { counted, type Format, FORMATS } from "../report/report.js";
-import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManifest } from "./command.js";
+import {
+  type CliCommand,
+  type CommandResult,
+  EXIT,
+  failure,
+  type MissingBase,
+  OPTIONS,
+  withManifest,
+} from "./command.js";
 
 export interface LintOptions
   extends

@@ -1,11 +1,11 @@
 import { Option } from "commander";
-import { type createLogger, readEnvironment } from "@routewright/runtime/server";
+import { readEnvironment } from "@routewright/runtime/server";
 import type { Settings } from "../config.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
 import { recordedBuilds } from "../manifest/run-results.js";
 import { redactedLocation } from "../artifacts/source.js";
 import { renderReport } from "../report/render-report.js";
-import { type Format, FORMATS, plainText, type Report } from "../report/report.js";
+import { type Format, FORMATS, type Report } from "../report/report.js";
 import { FAIL_ON, type FailOn, shouldFail } from "../report/finding.js";
 import { list, sentence } from "../manifest/strings.js";
 import { verifyAggregateRows, verifyGroupings } from "../verify/aggregates.js";
@@ -21,11 +21,10 @@ import {
   withSeverities,
 } from "../verify/checks.js";
 import { ACCEPT_FILE, applyAcceptFile, readNamedFile } from "../report/accept-file.js";
-import { inspectRelations, verifyKeys, verifyRelations } from "../verify/relations.js";
+import { inspectRelations, verifyKeys } from "../verify/relations.js";
 import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withSettings } from "./command.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import {
-  adapterNotice,
   adapterProblem,
   type BuildRecords,
   type ClickhouseAddress,
@@ -36,8 +35,6 @@ import { type ReportProgress, withProgress } from "./progress.js";
 import { CACHE_RULES } from "../verify/cache/verify-cache.js";
 import { verifyAt } from "./verify-cache.js";
 import { verifyReport } from "../verify/verify-report.js";
-
-type Logger = ReturnType<typeof createLogger>;
 
 export interface VerifyOptions extends RevisionOptions {
   /** The catalogue, as `readRevision` takes it. */
@@ -189,31 +186,6 @@ const BREAKING: ReadonlySet<MismatchRule> = new Set([
   "unpopulated-relation",
   "missing-column",
 ]);
-
-/** Differences that the log of a server gets at most. */
-const MAX_LOGGED = 50;
-
-/** Logs where the database of a server that has started differs: relations and columns only, without the plans of filters. */
-export async function logDifferences(
-  options: Pick<RevisionOptions, "generated" | "defaultTier">,
-  databaseUrl: string,
-  log: Logger,
-): Promise<void> {
-  const revision = await readRevision(options.generated, { ...options, cwd: process.cwd() });
-  if (!revision.ok) return log.error({ detail: revision.problems.join(" ") }, "not verified");
-  const { catalogue } = revision.value;
-  const notice = adapterNotice(catalogue.adapter);
-  if (notice !== null) log.warn(notice);
-  const clickhouse = clickhouseAddress(databaseUrl);
-  const found = await inspectDatabase({ databaseUrl, clickhouse }, ({ readRelations }) =>
-    verifyRelations(catalogue, readRelations),
-  );
-  if (!found.ok) return log.error({ detail: found.problems.join(" ") }, "not verified");
-  for (const { rule: check, endpoint, message, hint } of found.value.slice(0, MAX_LOGGED))
-    log.warn({ check, endpoint, detail: plainText(message), hint: plainText(hint) }, "verify");
-  const left = found.value.length - MAX_LOGGED;
-  if (left > 0) log.warn({ left }, "verify: there are more, run `routewright verify`");
-}
 
 function promiseNotes(couldPromise: readonly string[]): Report["notes"] {
   if (couldPromise.length === 0) return [];

@@ -47,10 +47,6 @@ function missing(problem: string): RevisionReading {
   return { ...failed(problem), isMissing: true };
 }
 
-/** Values of `--missing-base`. */
-export const MISSING_BASE = ["fail", "ignore"] as const;
-export type MissingBase = (typeof MISSING_BASE)[number];
-
 /** Reads a revision: `git:<ref>`, a generated folder, or a manifest by its file or address. */
 export async function readRevision(argument: string, options: RevisionOptions): Promise<RevisionReading> {
   if (argument.startsWith("git:")) return readFromGit(argument.slice("git:".length), options);

@@ -3,7 +3,7 @@ import type { Catalogue } from "../catalogue/catalogue.js";
 import type { RecordedUsage, RouteUsage, ShapeUsage } from "@routewright/runtime/server";
 import { listOf, number, openRecord, text, textOrNull, type ValueOf } from "@routewright/runtime/model";
 import { schemaErrorOf, validatorOf } from "../manifest/schema-errors.js";
-import { parseJson } from "../manifest/manifest.js";
+import { parseJson } from "../manifest/json-text.js";
 import { byText } from "../manifest/strings.js";
 import { readSource } from "../artifacts/source.js";
 import { type Change, type ChangeUsage, inOrder } from "./change.js";

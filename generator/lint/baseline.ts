@@ -2,7 +2,7 @@ import { groupedBy, type Outcome, succeeded, unlessFailed } from "@routewright/r
 import { existsSync } from "node:fs";
 import { listOf, name, oneOf, record, text, type ValueOf } from "@routewright/runtime/model";
 import { HINT, schemaErrorOf, validatorOf } from "../manifest/schema-errors.js";
-import { parseJson } from "../manifest/manifest.js";
+import { parseJson } from "../manifest/json-text.js";
 import { readSource } from "../artifacts/source.js";
 import { byText, list, sentence, type Sentence, visibleJson } from "../manifest/strings.js";
 import { type ModelFinding, RULE_IDS, type RuleSeverities, ruleSeverity, violation } from "./checks.js";

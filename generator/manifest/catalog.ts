@@ -6,7 +6,8 @@ import {
   readArtifacts,
 } from "../artifacts/artifacts.js";
 import { isObject, type JsonObject, objectOr, textOr } from "./json.js";
-import { type Manifest, parseJson, parseManifest } from "./manifest.js";
+import { parseJson } from "./json-text.js";
+import { type Manifest, parseManifest } from "./manifest.js";
 import { type Model } from "./model.js";
 import { firstOfEachName, type ModelColumn, NO_GUARANTEES } from "./model-columns.js";
 import { columnsInFile } from "./columns-file.js";

@@ -1,6 +1,6 @@
 import { failed, type FreshnessCheck, type Outcome, succeeded } from "@routewright/runtime/model";
 import { type JsonObject, objectOr, objectsOf, textOr } from "./json.js";
-import { parseJson } from "./manifest.js";
+import { parseJson } from "./json-text.js";
 import { secondsOf } from "./node-meta.js";
 import { timestampOf } from "./run-results.js";
 

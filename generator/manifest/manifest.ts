@@ -1,6 +1,7 @@
 import { artifactAt, type Outcome, failed, succeeded } from "@routewright/runtime/model";
 import { type Graph, graphOf } from "./graph.js";
-import { isObject, type JsonObject, objectOr, parseDbtJson, textOr, textsOf } from "./json.js";
+import { isObject, type JsonObject, objectOr, textOr, textsOf } from "./json.js";
+import { parseJson } from "./json-text.js";
 import { fileOf, type Model, modelOf } from "./model.js";
 import type { ModelColumn } from "./model-columns.js";
 import { isPrivate, privateColumnsOf } from "./node-meta.js";
@@ -10,7 +11,7 @@ import type { Semantics } from "./semantic-layer.js";
 import { semanticsOf } from "./semantics.js";
 import { readSource } from "../artifacts/source.js";
 import type { ArtifactAccess } from "../artifacts/store.js";
-import { byText, visible } from "./strings.js";
+import { byText } from "./strings.js";
 import { testedColumnsOf, testsByNode } from "./tests.js";
 
 /** Supported versions of dbt's manifest schema. */
@@ -117,32 +118,6 @@ function categoriesIn(docs: JsonObject): ReadonlyMap<string, string> {
     return category === "" || text === "" ? [] : [[category, text]];
   });
   return new Map(blocks.sort(([a, one], [b, other]) => byText(a, b) || byText(other, one)));
-}
-
-/** Parses JSON text; the problem names the location and the probable cause. */
-export function parseJson(text: string, location: string): Outcome<unknown> {
-  try {
-    return succeeded(parseDbtJson(text));
-  } catch (error) {
-    return failed(`${location} is not JSON: ${jsonProblem(text, (error as Error).message)}`);
-  }
-}
-
-/** A key, perhaps after comments and the mark of a document: each turn takes a line. */
-const YAML = /^(?:[^\S\n]*(?:#[^\n]*|---[^\S\n]*)?\n)*[^\S\n]*[\w-]+:(?:\s|$)/;
-
-/** What is wrong with a text, and how to fix it where that is known. */
-function jsonProblem(text: string, message: string): string {
-  if (text.trim() === "") return "it is empty.";
-  if (/^\s*</.test(text)) return "it looks like an HTML page; give the address of the file itself.";
-  const position = Number(/position (\d+)/.exec(message)?.[1] ?? NaN);
-  if (/end of JSON|Unterminated/.test(message) || position >= text.trimEnd().length)
-    return "it is cut off. Write or copy it again, whole.";
-  const isComma = /,\s*$/.test(text.slice(0, position)) && /^\s*[}\]]/.test(text.slice(position));
-  if (isComma)
-    return `a comma stands before \`${text.slice(position).trim()[0] ?? ""}\`, at character ${String(position)}. Remove it.`;
-  if (YAML.test(text)) return "it looks like YAML. Name a file of JSON.";
-  return visible(message);
 }
 
 function notManifest(schema: string): string {

@@ -9,7 +9,7 @@ import {
   type TestRun,
 } from "@routewright/runtime/model";
 import { isObject, type JsonObject, objectOr, objectsOf, textOr } from "./json.js";
-import { parseJson } from "./manifest.js";
+import { parseJson } from "./json-text.js";
 import { accessOf } from "../artifacts/access.js";
 import { RUN_RESULTS_WRITER } from "../artifacts/artifacts.js";
 import { readSource } from "../artifacts/source.js";

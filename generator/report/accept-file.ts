@@ -11,7 +11,7 @@ import {
 } from "@routewright/runtime/model";
 import { textOrNull, unlessFailed, type ValueOf } from "@routewright/runtime/model";
 import { readSource } from "../artifacts/source.js";
-import { parseJson } from "../manifest/manifest.js";
+import { parseJson } from "../manifest/json-text.js";
 import { HINT, type SchemaError, schemaErrorOf, validatorOf } from "../manifest/schema-errors.js";
 import { formatValue, joined, list, plain, sentence, type Sentence, visible } from "../manifest/strings.js";
 import type { Block } from "./report.js";

@@ -12,5 +12,6 @@ export const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   ],
   "`/odata`, beside the server": ["runtime/server/odata/odata.ts"],
   "`@routewright/runtime/server` (`serve`)": ["runtime/server/server.ts"],
+  "`routewright`, before its command": ["generator/cli.ts"],
   "`@routewright/ramp`": ["runtime/ramp/ramp-service.ts"],
 };

@@ -1,9 +1,12 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { catalogueText, readCatalogue } from "../../generator/catalogue/catalogue-file.js";
+import { catalogueText, readCatalogue, readCatalogueIn } from "../../generator/catalogue/catalogue-file.js";
 import { NO_LINEAGE } from "../../generator/catalogue/catalogue.js";
+import { ownFolder } from "../support/service.js";
 import { soundNodes } from "../render/manifests.js";
 import { HOSTILE } from "../render/words.js";
 import { catalogueFrom, catalogueOfText, manifestText } from "./catalogues.js";
@@ -12,6 +15,33 @@ const STARTER = readFileSync(
   fileURLToPath(new URL("../../templates/starter/manifest.json", import.meta.url)),
   "utf8",
 );
+
+describe("the catalogue of a generated folder", () => {
+  const folder = ownFolder();
+  const written = catalogueText(catalogueOfText(STARTER));
+  const read = (text: string) => {
+    writeFileSync(join(folder, "catalogue.json"), text);
+    return readCatalogueIn(folder);
+  };
+  const isSchemaLoaded = (): boolean =>
+    Object.keys(createRequire(import.meta.url).cache).some((file) =>
+      file.endsWith("validators/catalogue.cjs"),
+    );
+
+  it("is read without the code of its schema where it is as it was written, and refused where it is not", () => {
+    expect(read(written)).toMatchObject({ ok: true });
+    expect(isSchemaLoaded()).toBe(false);
+    const damaged = written.replace('"tier": "tier1"', '"tier": "tier9"');
+    expect(read(damaged)).toMatchObject({ ok: false, problems: [expect.stringContaining("is damaged")] });
+    const withoutDigest = damaged.replace(/ {2}"digest": "[0-9a-f]+",\n/, "");
+    expect(withoutDigest).not.toBe(damaged);
+    expect(read(withoutDigest)).toMatchObject({
+      ok: false,
+      problems: [expect.stringContaining("is damaged")],
+    });
+    expect(isSchemaLoaded()).toBe(true);
+  });
+});
 
 describe("a catalogue that is written and read back", () => {
   it("is the same for the starter, but for the warnings and the lineage of its generation", () => {

@@ -2,7 +2,7 @@ import { createWriteStream, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { describe, expect, it } from "vitest";
-import { parseDbtJson } from "../../generator/manifest/json.js";
+import { parseDbtJson } from "../../generator/manifest/json-text.js";
 import { readManifest } from "../../generator/manifest/manifest.js";
 import { readSource } from "../../generator/artifacts/source.js";
 import { manifestOf } from "../support/manifest.js";

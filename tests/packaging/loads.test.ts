@@ -41,4 +41,18 @@ describe("what each entry loads stands in CONTRIBUTING.md", () => {
     );
     expect(others).toEqual([]);
   });
+
+  it("`serve` loads nothing that reads a manifest: a refresh does so in a thread of its own", () => {
+    const { files } = loadsOf(
+      ...["cli", "commands/serve", "commands/serve/log-differences"].map((file) =>
+        join(root, `generator/${file}.ts`),
+      ),
+    );
+    const read = files
+      .map((file) => file.slice(root.length + 1))
+      .filter((file) => READS_MANIFESTS.test(file));
+    expect(read).toEqual([]);
+  });
 });
+
+const READS_MANIFESTS = /^generator\/(render|catalogue\/(build|metrics|settings)|manifest\/manifest)\b/;

@@ -62,14 +62,14 @@ function purging(
 /** Never rejects: a server that cannot verify, such as without a free file descriptor, goes on serving. */
 async function verifyServed(
   generated: string,
-  { defaultTier, logLevel }: Environment,
+  { logLevel }: Environment,
   databaseUrl: string | null,
 ): Promise<void> {
   if (databaseUrl === null) return;
   const log = createLogger(logLevel);
   try {
-    const { logDifferences } = await import("../verify.js");
-    await logDifferences({ generated, defaultTier }, databaseUrl, log);
+    const { logDifferences } = await import("./log-differences.js");
+    await logDifferences(generated, databaseUrl, log);
   } catch (error) {
     log.error({ detail: messageOf(error) }, "not verified");
   }
