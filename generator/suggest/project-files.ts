@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, posix, resolve, sep } from "node:path";
 import { stringify } from "yaml";
 import { type JsonObject, isObject, objectOr, textOr } from "../manifest/json.js";
-import { META, type ModelEdit, type Suggestion, TAGS } from "./suggestion.js";
+import { META, type ModelEdit, type NewFile, type Suggestion, TAGS } from "./suggestion.js";
 import { contentOf, edited, parsed, type YamlStep } from "./yaml-edit.js";
 
 /** A model whose YAML is edited. */
@@ -44,6 +44,16 @@ export function patchOf(
   const notes = new Set<string>();
   const layout = new ModelFiles(folder);
   for (const suggestion of suggestions) {
+    if (suggestion.files !== undefined) {
+      const added = newFiles(folder, suggestion, models);
+      if (added === null)
+        notes.add(`${suggestion.subject} would stand outside of the project: it is not written.`);
+      else if (added.length > 0) {
+        kept.push(suggestion);
+        for (const { file, text } of added) texts.set(file, { before: null, text });
+      }
+      continue;
+    }
     const model = models.get(suggestion.model);
     if (model === undefined || suggestion.edits.length === 0) {
       kept.push(suggestion);
@@ -68,6 +78,20 @@ export function patchOf(
   }
   const files = [...texts].map(([file, { before, text }]) => ({ file, before, after: text }));
   return { suggestions: kept, files, notes: [...notes] };
+}
+
+/** None where the project has one of them; null where one would stand outside of it. Beside a model of a package nothing is written. */
+function newFiles(
+  folder: string,
+  { files = [], model }: Suggestion,
+  models: ReadonlyMap<string, EditedModel>,
+): readonly NewFile[] | null {
+  const isOwn = models.has(model);
+  const placed = files.map((each) =>
+    isOwn ? each : { ...each, file: posix.join("models", posix.basename(each.file)) },
+  );
+  if (!placed.every(({ file }) => isInside(folder, file))) return null;
+  return placed.some(({ file }) => existsSync(resolve(folder, file))) ? [] : placed;
 }
 
 /** The YAML files that have models of the project, as dbt names them, else by a look into the folders above the SQL. */
@@ -118,9 +142,14 @@ function open(
   model: string,
 ): { readonly before: string | null; readonly text: string } | null {
   const path = resolve(folder, file);
-  if (!path.startsWith(resolve(folder) + sep) || !leadsInto(folder, path)) return null;
+  if (!isInside(folder, file)) return null;
   const before = existsSync(path) ? readFileSync(path, "utf8") : null;
   return { before, text: before ?? stringify({ models: [{ name: model }] }) };
+}
+
+function isInside(folder: string, file: string): boolean {
+  const path = resolve(folder, file);
+  return path.startsWith(resolve(folder) + sep) && leadsInto(folder, path);
 }
 
 /** Whether links on the way to a file, which may not be there yet, leave a folder. */

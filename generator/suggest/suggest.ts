@@ -1,13 +1,15 @@
 import { groupedBy, servedPaths } from "@routewright/runtime/model";
-import type { RecordedUsage, Warehouse } from "@routewright/runtime/server";
+import { loadMetrics, type RecordedUsage, type Warehouse } from "@routewright/runtime/server";
 import { catalogueOf, type CatalogueOptions } from "../catalogue/build.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { type JsonObject, objectOr, textOr } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { recordedShapes } from "../diff/recorded-shapes.js";
 import { suggestFilters } from "./filter-columns.js";
+import type { RelationGroups } from "./group-counts.js";
 import { suggestIndexes } from "./indexes.js";
 import { suggestTextIndexes } from "./text-indexes.js";
+import { suggestRollUps } from "./roll-ups.js";
 import { suggestSettings } from "./settings.js";
 import {
   type EndpointUsage,
@@ -19,7 +21,7 @@ import {
 } from "./suggestion.js";
 
 /** A database as a run reads it. */
-export interface SuggestDatabase {
+export interface SuggestDatabase extends RelationGroups {
   readonly factsOf: (entry: CatalogueEntry) => Promise<RelationFacts>;
   readonly commentsOf: (entry: CatalogueEntry) => ReadonlyMap<string, string>;
   /** Paths of endpoints whose rows only builds change. */
@@ -70,7 +72,18 @@ export async function suggestionsFor(
     );
   }
   const settings = accepted(found, input, catalogue);
-  return [...settings, ...(await indexesFor(settings, facts, input))];
+  return [
+    ...settings,
+    ...(await indexesFor(settings, facts, input)),
+    ...(await rollUpsFor(catalogue, input)),
+  ];
+}
+
+async function rollUpsFor(catalogue: Catalogue, input: SuggestInput): Promise<readonly Suggestion[]> {
+  const isOfMetrics = catalogue.entries.some(({ aggregate }) => aggregate?.of === "metrics");
+  if (input.database === null || !isOfMetrics) return [];
+  const { loadRolledUp } = await loadMetrics();
+  return suggestRollUps(catalogue, input, input.database, await loadRolledUp());
 }
 
 /** Indexes serve the filters that are suggested, too. */

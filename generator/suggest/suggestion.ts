@@ -16,6 +16,7 @@ export const SUGGESTION_KINDS = [
   "index",
   "sort-key",
   "projection",
+  "roll-up",
 ] as const;
 export type SuggestionKind = (typeof SUGGESTION_KINDS)[number];
 
@@ -44,6 +45,27 @@ export interface Suggestion {
   readonly statement?: string;
   /** What `--try` measures before and after the statement. */
   readonly trial?: Trial;
+  /** New files of the project. */
+  readonly files?: readonly NewFile[];
+  /** What `--try` measures of a roll-up. */
+  readonly rollUp?: RollUpTrial | undefined;
+}
+
+/** A file that the project has not yet. */
+export interface NewFile {
+  /** In the project, with `/`. */
+  readonly file: string;
+  readonly text: string;
+}
+
+/** A question asked of the rows, and of a roll-up of them: beginnings of statements. */
+export interface RollUpTrial {
+  readonly relation: readonly [schema: string, name: string];
+  readonly select: string;
+  /** Positions of what `select` groups by. */
+  readonly groupBy: string;
+  readonly asked: string;
+  readonly askedAgain: string;
 }
 
 /** What is measured: the rows that have one value of the column, or have it in theirs, or the first page in an order. */

@@ -1,6 +1,6 @@
 import { type ClickhouseAddress, messageOf } from "@routewright/runtime/model";
 import type { Client } from "pg";
-import type { FirstPage, Suggestion, Trial } from "./suggestion.js";
+import type { FirstPage, RollUpTrial, Suggestion, Trial } from "./suggestion.js";
 import { clickhouseIdentifier } from "../verify/clickhouse-relations.js";
 import { identifier } from "./indexes.js";
 
@@ -21,6 +21,8 @@ export interface Measured {
 export interface TrialDatabase {
   /** Null where the relation or a value of the column is not there. */
   measure(trial: Trial, statement: string): Promise<readonly [before: Measured, after: Measured] | null>;
+  /** A question asked of the rows, and of a roll-up. */
+  measureRollUp(trial: RollUpTrial): Promise<readonly [before: Measured, after: Measured]>;
   close(): Promise<void>;
 }
 
@@ -32,14 +34,15 @@ export async function tried(
   const kept: Suggestion[] = [];
   const notes: string[] = [];
   for (const suggestion of suggestions) {
-    const { trial, statement, path, subject } = suggestion;
-    if (trial === undefined || statement === undefined) {
+    const { path, subject } = suggestion;
+    const measure = measureOf(suggestion, database);
+    if (measure === null) {
       kept.push(suggestion);
       continue;
     }
     const name = `${suggestion.kind} of ${subject} (${path})`;
     try {
-      const measured = await database.measure(trial, statement);
+      const measured = await measure();
       if (measured === null) {
         notes.push(`${name} was not measured: the database of --try has no such rows.`);
         kept.push(suggestion);
@@ -54,6 +57,33 @@ export async function tried(
     }
   }
   return { suggestions: kept, notes };
+}
+
+function measureOf(
+  { trial, statement, rollUp }: Suggestion,
+  database: TrialDatabase,
+): (() => ReturnType<TrialDatabase["measure"]>) | null {
+  if (rollUp !== undefined) return () => database.measureRollUp(rollUp);
+  return trial === undefined || statement === undefined ? null : () => database.measure(trial, statement);
+}
+
+/** How a database makes a roll-up and asks it. */
+interface RollUpDatabase {
+  readonly source: string;
+  readonly copy: string;
+  /** What stands between its name and its rows. */
+  readonly as: string;
+  readonly run: (statement: string) => Promise<unknown>;
+  readonly measure: (text: string) => Promise<Measured>;
+}
+
+async function ofRollUp(
+  { select, groupBy, asked, askedAgain }: RollUpTrial,
+  { source, copy, as, run, measure }: RollUpDatabase,
+): Promise<readonly [before: Measured, after: Measured]> {
+  const before = await median(() => measure(`${asked} FROM ${source} GROUP BY 1`));
+  await run(`CREATE TABLE ${copy} ${as} ${select} FROM ${source} GROUP BY ${groupBy}`);
+  return [before, await median(() => measure(`${askedAgain} FROM ${copy} GROUP BY 1`))];
 }
 
 function textOf(before: Measured, after: Measured): string {
@@ -92,6 +122,21 @@ export async function postgresTrial(url: string): Promise<TrialDatabase> {
         await client.query(statement);
         await client.query(`ANALYZE ${table}`);
         return [before, await median(() => measureOnce(request))];
+      } finally {
+        await client.query("ROLLBACK");
+      }
+    },
+    measureRollUp: async (trial) => {
+      const [schema, name] = trial.relation;
+      await client.query("BEGIN");
+      try {
+        return await ofRollUp(trial, {
+          source: [schema, name].map(identifier).join("."),
+          copy: [schema, `${name.slice(0, 40)}_routewright_suggest`].map(identifier).join("."),
+          as: "AS",
+          run: (statement) => client.query(statement),
+          measure: (text) => measureOnce({ text, values: [] }),
+        });
       } finally {
         await client.query("ROLLBACK");
       }
@@ -196,6 +241,22 @@ export async function clickhouseTrial(address: ClickhouseAddress): Promise<Trial
         if (projection !== undefined)
           await run(`ALTER TABLE ${copy} MATERIALIZE PROJECTION ${projection} SETTINGS mutations_sync = 2`);
         return [before, await median(() => measureOnce(text))];
+      } finally {
+        await run(`DROP TABLE IF EXISTS ${copy}`);
+      }
+    },
+    measureRollUp: async (trial) => {
+      const [schema, name] = trial.relation;
+      const copy = [schema, `${name}_routewright_suggest`].map(clickhouseIdentifier).join(".");
+      await run(`DROP TABLE IF EXISTS ${copy}`);
+      try {
+        return await ofRollUp(trial, {
+          source: [schema, name].map(clickhouseIdentifier).join("."),
+          copy,
+          as: "ENGINE = MergeTree ORDER BY tuple() AS",
+          run,
+          measure: measureOnce,
+        });
       } finally {
         await run(`DROP TABLE IF EXISTS ${copy}`);
       }

@@ -4,3 +4,6 @@ export { measureConditions } from "./group-filters.js";
 export { readGroups } from "./resolve-grouping.js";
 export { readValuesQuestion, valuesOfGroup, valuesOfRows } from "./resolve-listed-values.js";
 export { pointsOf, readChartQuestion } from "./resolve-chart.js";
+
+/** What says which requests a roll-up answers. */
+export const loadRolledUp = async () => (await import("./roll-up.js")).rolledUp;

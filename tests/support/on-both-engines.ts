@@ -38,6 +38,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/metrics/roll-ups.test.ts",
   "tests/metrics/totals-of-types.test.ts",
   "tests/verify/roll-ups.test.ts",
+  "tests/suggest/roll-ups.test.ts",
   "tests/commands/columns.test.ts",
   "tests/commands/prototype-names.test.ts",
   "tests/server/system/endpoints.test.ts",

@@ -152,6 +152,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
       "wrong-input",
     ),
     ...within("render", "random"),
+    ...within("suggest", "roll-ups"),
     ...within("verify", "aggregates", "roll-ups"),
     ...within("server/mcp", "apps", "conformance"),
     ...within("ramp/api", "schemathesis"),

@@ -278,7 +278,7 @@ const isGrainFiner = (grain: Grain, own: string): boolean => compareGrains(grain
 const TOTALS: ReadonlySet<Aggregation> = new Set(["sum", "count", "min", "max", "sum_boolean"]);
 
 /** Why totals of parts do not give the same total. */
-function totalProblem(
+export function totalProblem(
   { nonAdditive }: SemanticMeasure,
   aggregation: Aggregation,
   kind: string,
