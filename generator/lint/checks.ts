@@ -94,6 +94,7 @@ export const CHECKS = {
     "Truncation in the session's time zone",
     "Days and months follow the time zone of the role; the API truncates in UTC.",
   ),
+  "unused-roll-up": warning("Roll-up that answers nothing", "Each request reads the rows themselves."),
   "numeric-without-digits": warning(
     "Decimal column without digits",
     "Parquet and Arrow have it as a text: a `sum()` of it fails in DuckDB, polars and pandas.",
@@ -227,6 +228,7 @@ export interface LintContext extends LintSettings {
   readonly active: readonly CheckId[];
   /** What the catalogue warns of. */
   readonly warnings: readonly Warning[];
+  readonly endpoints: readonly CatalogueEntry[];
   /** How many endpoints read from each schema. */
   readonly relationSchemas: ReadonlyMap<string, number>;
   /** How the names of published models begin; null where they have nothing in common. */

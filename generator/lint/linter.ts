@@ -24,6 +24,7 @@ import { documentationRules } from "./rules/documentation.js";
 import { exposureRules } from "./rules/exposure.js";
 import { forgottenTags, namingRules, prefixOf } from "./rules/naming.js";
 import { indexRules } from "./rules/indexes.js";
+import { rollUpRules, unusedRollUp } from "./rules/roll-ups.js";
 import { operationsRules } from "./rules/operations.js";
 import {
   applyRuleSuppressions,
@@ -60,6 +61,7 @@ export function lint(read: Manifest, settings: LintSettings): LintResult {
     project: projectOf(manifest),
     active: CHECK_IDS.filter((rule) => ruleSeverity(rule, settings.severities) !== null),
     warnings,
+    endpoints: entries,
     relationSchemas: countsOf(entries.map(({ relation }) => relation[0])),
     prefix: prefixOf(entries.map(({ model }) => model)),
   };
@@ -137,10 +139,14 @@ function unusedFindings(all: ModelResult["suppressions"], context: LintContext):
 
 type RuleViolation = readonly [CheckId, LintViolation];
 
-/** The one rule about models without an endpoint. */
-function unpublishedViolations(model: Model, { active, prefix }: LintContext): readonly RuleViolation[] {
-  const rule = "forgotten-tag";
-  return active.includes(rule) ? forgottenTags(model, prefix).map((violation) => [rule, violation]) : [];
+/** The rules about models without an endpoint. */
+function unpublishedViolations(model: Model, context: LintContext): readonly RuleViolation[] {
+  const { active, prefix } = context;
+  const found: readonly RuleViolation[] = [
+    ...forgottenTags(model, prefix).map((violation) => ["forgotten-tag", violation] as const),
+    ...unusedRollUp(model, context).map((violation) => ["unused-roll-up", violation] as const),
+  ];
+  return found.filter(([rule]) => active.includes(rule));
 }
 
 function violationsIn(
@@ -196,6 +202,7 @@ function skippedFindings({ model, file, problems }: Skipped, context: LintContex
 const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
   ...exposureRules,
   ...aggregateRules,
+  ...rollUpRules,
   ...documentationRules,
   ...operationsRules,
   ...indexRules,
