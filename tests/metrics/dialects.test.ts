@@ -98,6 +98,51 @@ it.each([
   for (const [i, entry] of entries.entries()) expect(entry).toEqual(wanted.entries[i]);
 });
 
+/** A project in which dbt 1.12.6 read `document.json` of Apache Ossie (0.1.1), and the same in YAML. */
+const inOssie = (file: string): Project =>
+  JSON.parse(readFileSync(new URL(`ossie/${file}.json`, import.meta.url), "utf8")) as Project;
+
+/** With what a document of Ossie cannot say: the time of each metric. */
+function timed(project: Project): Project {
+  const text = JSON.stringify(project);
+  return JSON.parse(
+    text.replaceAll('"agg_time_dimension":null', '"agg_time_dimension":"ordered_at"'),
+  ) as Project;
+}
+
+it("metrics of a document of Apache Ossie give the same catalogue, but for their time", () => {
+  const yaml = catalogue(inOssie("manifest-yaml"));
+  expect(yaml.entries.map(({ path }) => path)).toEqual(["/v1/shop/by_country", "/v1/shop/twice"]);
+  expect(catalogue(timed(inOssie("manifest")))).toEqual(yaml);
+  const { entries, skipped } = catalogue(inOssie("manifest"));
+  expect(skipped).toEqual([]);
+  const groups = entries.map(({ aggregate }) => aggregate?.measures[0]?.groups.map(({ name }) => name));
+  const wanted = yaml.entries.map(({ aggregate }) =>
+    aggregate?.measures[0]?.groups.flatMap(({ name }) => (name.startsWith("metric_time") ? [] : [name])),
+  );
+  expect(groups).toEqual(wanted);
+});
+
+it("private columns and own rows of models hold for metrics of Ossie", () => {
+  const project = inOssie("manifest");
+  const { ["model.shop.orders"]: orders } = project.nodes;
+  const private_ = { name: "status", meta: { pii: true }, config: { meta: { pii: true } } };
+  const rows = { routewright: { rows: { column: "customer_id", equals: "org" } } };
+  const marked = {
+    ...orders,
+    columns: { status: private_, customer_id: { name: "customer_id", data_type: "text" } },
+    config: { materialized: "table", meta: rows },
+    meta: rows,
+  };
+  const { entries } = catalogue({ ...project, nodes: { ...project.nodes, "model.shop.orders": marked } });
+  const twice = entries.find(({ path }) => path === "/v1/shop/twice");
+  expect(twice?.aggregate?.measures[0]?.groups.map(({ name }) => name)).not.toContain("order_id__status");
+  expect(twice?.aggregate?.relations.find(({ name }) => name === "orders")?.rows).toEqual({
+    column: "customer_id",
+    equals: "org",
+  });
+});
+
 it("a metric with a calculation_method is skipped with what to do", () => {
   const volume = {
     name: "volume",
