@@ -11,6 +11,7 @@ import type { BufferedResult } from "../response/buffered-result.js";
 import { buildTag, namesTag } from "../response/entity-tag.js";
 import type { Sent } from "../response/respond.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
+import type { ResultColumns } from "../warehouse/warehouse.js";
 import type { Exchange } from "./exchange.js";
 import type { Gateway } from "./gateway.js";
 import { mayHaveMore, rowsRefusal } from "./run.js";
@@ -49,6 +50,9 @@ class KnownRequest {
 
   #link: KnownLink | null = null;
 
+  /** The columns with which its conditions can be compared: others are other objects. */
+  #checked: ResultColumns | null = null;
+
   constructor(
     { gateway, parameters, shape }: Exchange,
     endpoint: ServedEndpoint,
@@ -79,6 +83,19 @@ class KnownRequest {
     const length = originalUrl.length + prefix.length + (cursor?.length ?? 0);
     if (length <= MAX_LENGTH) this.#link = { cursor, prefix, originalUrl, link };
     return link;
+  }
+
+  /** Whether its conditions can be compared with the columns, which are looked up already. */
+  isChecked({ id }: DataVersion): boolean {
+    const { gateway, query } = this;
+    const { conditions, keyset } = query.selection;
+    if (keyset === undefined && conditions.length === 0) return true;
+    const columns = gateway.warehouse.columns(query.relation, id);
+    if (columns === this.#checked) return true;
+    // Who runs the query waits for the same look-up.
+    if (columns instanceof Promise) columns.catch(() => undefined);
+    else if (gateway.warehouse.check(conditions, columns) === null) this.#checked = columns;
+    return columns === this.#checked;
   }
 
   tagOf(version: DataVersion): string {
@@ -143,7 +160,7 @@ function answerAtHand({ gateway, request, context }: Exchange, known: KnownReque
   if (version === null || rowsRefusal(gateway, spec, context.caller) !== null) return undefined;
   const tag = known.tagOf(version);
   const isKnown = namesTag(tag, request.headers["if-none-match"]);
-  if (!isKnown && !isChecked(gateway, query, version)) return undefined;
+  if (!isKnown && !known.isChecked(version)) return undefined;
   const result = isKnown ? null : gateway.results.kept(known.key, version.id, known.cacheKey);
   if (result === undefined) return undefined;
   // Without spreads, which make a hidden class of each object (`ServiceMetrics`).
@@ -160,16 +177,4 @@ function answerAtHand({ gateway, request, context }: Exchange, known: KnownReque
     total: null,
     link: result === null ? NO_LINK : known.linkTo(result, request, gateway.publicAddressOf(request).prefix),
   };
-}
-
-/** Whether its conditions can be compared with the columns, which are looked up already. */
-function isChecked({ warehouse }: Gateway, query: ResolvedQuery, { id }: DataVersion): boolean {
-  const { conditions, keyset } = query.selection;
-  if (keyset === undefined && conditions.length === 0) return true;
-  const columns = warehouse.columnsOf(query, id);
-  if (!(columns instanceof Promise))
-    return columns.filtered.every((each) => warehouse.check(conditions, each) === null);
-  // Who runs the query waits for the same look-up.
-  columns.catch(() => undefined);
-  return false;
 }
