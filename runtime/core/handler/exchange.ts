@@ -5,7 +5,7 @@ import { ERRORS, httpError, type HttpError } from "../model/errors.js";
 import type { Tier } from "../model/tier.js";
 import { COMMON_HEADERS, NOSNIFF, VARY_ORIGIN, type Trace, traceOf, traceparent } from "../http/headers.js";
 import { endRequestSpan, type RequestSpan, startRequestSpan } from "../http/tracing.js";
-import type { PathItem, Route } from "../http/route.js";
+import { type PathItem, type Route, routeFor } from "../http/route.js";
 import { errorHeaders, preflightHeaders, type Reply } from "../http/send.js";
 import { andThen, type Hooks, type HttpExchange, serve } from "../http/serve.js";
 import {
@@ -132,17 +132,17 @@ export const UNKNOWN_PATH: DataPath = { path: "", allowed: null, routes: [], end
 /** With `CATALOGUE=allowed` an endpoint that a caller may not call is none: 403 beside 404 would tell which there are. */
 function isHidden(
   { catalogue }: Gateway,
-  { path, endpoint, routes: [first] }: DataPath,
+  { path, endpoint, routes }: DataPath,
   { caller, refusal }: RequestContext,
 ): boolean {
-  const tier = first?.access.tier;
+  const tier = routes[0]?.access.tier;
   if (catalogue === "public" || !endpoint || tier === undefined || refusal !== null) return false;
   return requireAccess(path, tier, caller) !== null;
 }
 
 /** All routes of a path have the same; unknown paths count. */
-function accessOf({ routes: [first] }: DataPath): RouteAccess {
-  return first?.access ?? LIMITED;
+function accessOf({ routes }: DataPath): RouteAccess {
+  return routes[0]?.access ?? LIMITED;
 }
 
 const LIMITED: RouteAccess = { limit: "caller" };
@@ -168,13 +168,13 @@ const HOOKS: Hooks<Exchange, HttpError> = {
 };
 
 /** Checks in this order: key, rate limit, path, tier, method (runtime/docs/requests.md). */
-function refusalOf({ item, context, request: { method = "" } }: Exchange): HttpError | null {
-  const { path, allowed } = item;
+function refusalOf({ item, context, request: { method } }: Exchange): HttpError | null {
+  const { path } = item;
   if (context.refusal !== null) return context.refusal;
-  if (allowed === null) return httpError("notFound");
+  if (item.allowed === null) return httpError("notFound");
   const { tier } = accessOf(item);
   const refused = tier === undefined ? null : requireAccess(path, tier, context.caller);
-  return refused ?? (allowed.split(", ").includes(method) ? null : httpError("methodNotAllowed"));
+  return refused ?? (routeFor(item, method) === undefined ? httpError("methodNotAllowed") : null);
 }
 
 /** What a fault becomes: an error where nothing has been sent, otherwise the end of the connection. */

@@ -83,8 +83,8 @@ async function serveRows(exchange: Exchange, endpoint: ServedEndpoint): Promise<
     id,
     caller,
     isStillNeeded,
-    onStart: times.queryStarted,
-    onRollUp: times.rollUpRead,
+    onStart: () => times.queryStarted(),
+    onRollUp: (relation) => (times.rollUp = relation),
     ifNoneMatch: method === "GET" || method === "HEAD" ? headers["if-none-match"] : undefined,
     readsPart: readsParts(request) ? partFinder(request) : undefined,
     wantsTotal: headers["prefer"] !== undefined && prefersCount(headers["prefer"]),
@@ -113,18 +113,13 @@ function prefersCount(prefer: string | readonly string[]): boolean {
   return /(?:^|,)\s*count\s*=\s*"?exact"?\s*(?:[,;]|$)/i.test([prefer].flat().join(","));
 }
 
-/** For callers who may know how busy the server is. */
-function timingHeaders({ gateway, request, context, times }: Exchange): readonly string[] {
-  const isShown =
-    gateway.serverTiming || context.caller.tier === "tier3" || isLocalCaller(gateway.addressOf, request);
-  return isShown ? ["Server-Timing", times.serverTiming] : [];
-}
-
 function respondTo(exchange: Exchange, endpoint: Endpoint, answer: Answer): Sent | Promise<Sent> {
-  const { gateway, request, response, context } = exchange;
+  const { gateway, request, response, context, times } = exchange;
   const { caller } = context;
   const headers = callerHeaders(context);
-  headers.push(...timingHeaders(exchange));
+  // For callers who may know how busy the server is.
+  if (gateway.serverTiming || caller.tier === "tier3" || isLocalCaller(gateway.addressOf, request))
+    headers.push("Server-Timing", times.serverTiming);
   const { prefix } = gateway.publicAddressOf(request);
   headers.push(...noticeOf(exchange, endpoint), ...pageHeaders(request, answer, prefix));
   const { isPrefixForwarded } = gateway.publicAddressOf;

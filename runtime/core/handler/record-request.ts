@@ -53,13 +53,9 @@ export class StepTimes {
   rollUp: string | null = null;
 
   /** The query has its connection. */
-  readonly queryStarted = (): void => {
+  queryStarted(): void {
     this.#queryAt = performance.now();
-  };
-
-  readonly rollUpRead = (relation: string | null): void => {
-    this.rollUp = relation;
-  };
+  }
 
   /** The time since the end of the step before was this step's. */
   end(step: RequestStep): void {

@@ -59,8 +59,8 @@ export async function answerOdata(
     id,
     caller,
     isStillNeeded,
-    onStart: times.queryStarted,
-    onRollUp: times.rollUpRead,
+    onStart: () => times.queryStarted(),
+    onRollUp: (relation: string | null) => (times.rollUp = relation),
     ifNoneMatch,
     wantsTotal,
   };
