@@ -106,10 +106,17 @@ export function identify(
   const areTwo = bearer !== undefined && bearer !== text && isOurs(access, bearer);
   return andThen(areTwo ? httpError("differentKeys") : keyOf(access, text, audience), (key): Identified => {
     if (isHttpError(key)) return { caller: anonymous(access, request), refusal: key };
+    const known = OWNERS.get(key);
+    if (known !== undefined) return known;
     const { id, tier, org, allowed } = key;
-    return { caller: { id: `key:${id}`, tier, org: org || null, allowed, key }, refusal: null };
+    const owner = { caller: { id: `key:${id}`, tier, org: org || null, allowed, key }, refusal: null };
+    OWNERS.set(key, owner);
+    return owner;
   });
 }
+
+/** By a key's entry, which nobody changes: another one has another owner. */
+const OWNERS = new WeakMap<ApiKey, Identified>();
 
 function anonymous({ addressOf }: AccessControl, request: RequestSource): Caller {
   const id = `ip:${networkOf(addressOf(request))}`;
