@@ -1,4 +1,5 @@
 import pino from "pino";
+import type { Caller } from "../../core/model/caller.js";
 import type { RequestRecord } from "../../core/handler/request-record.js";
 import { type Logger, sink, timestamp } from "../../core/http/logger.js";
 
@@ -29,10 +30,19 @@ export function requestText(record: RequestRecord): string {
   text += `,"milliseconds":${toMicroseconds(milliseconds)},"rows":${String(rows)},"bytes":${String(bytes)}`;
   text += `,"databaseMs":${databaseMs === null ? "null" : toMicroseconds(databaseMs)}`;
   if (record.rollUp) text += `,"rollUp":${quoted(record.rollUp)}`;
-  text += `,"key":${quoted(caller.key?.id ?? null)},"caller":${quoted(caller.id)},"tier":${quoted(caller.tier)}`;
+  text += CALLERS.get(caller) ?? callerText(caller);
   if (trace === null) return text;
   text += `,"trace_id":${quoted(trace.traceId)},"span_id":${quoted(trace.spanId)}`;
   return trace.parentId === "" ? text : `${text},"parent_id":${quoted(trace.parentId)}`;
+}
+
+/** Of callers with a key, which `authorize` gives with each request of the key. */
+const CALLERS = new WeakMap<Caller, string>();
+
+function callerText(caller: Caller): string {
+  const text = `,"key":${quoted(caller.key?.id ?? null)},"caller":${quoted(caller.id)},"tier":${quoted(caller.tier)}`;
+  if (caller.key !== null) CALLERS.set(caller, text);
+  return text;
 }
 
 /** As JSON. Most texts need no escapes: to look takes less than to write them. */
