@@ -158,12 +158,6 @@ function openParts(
   const qualities = new PerBuild(active, builds, (path, { tests, upstreamNodes }) =>
     qualityOf(builds, path, tests.get(path) ?? [], upstreamNodes.get(path) ?? []),
   );
-  /** Told of each response. */
-  const recorders: ((record: RequestRecord) => void)[] = [
-    (record) => failing.record(record),
-    (record) => usage?.counter.count(record),
-    (record) => logRequest(log, record),
-  ];
   const gatewayOptions = {
     ...environment,
     databaseUrl,
@@ -175,14 +169,18 @@ function openParts(
     onColumns: (relation: Relation, columns: ResultColumns) =>
       warnOfMissingColumns(active.current, relation, columns, log),
     ...rollUpVersions(environment, builds, active),
-    recordRequest: (record: RequestRecord) => recorders.forEach((tell) => tell(record)),
+    recordRequest: (record: RequestRecord): void => {
+      failing.record(record);
+      usage?.counter.count(record);
+      logRequest(log, record);
+      metrics.record(record);
+    },
   };
   const gateway = createGateway(gatewayOptions, loaded);
   const metrics = new Metrics(
     () => servedRelease(active.current, { gateway, failing, dueTimes, accounts }, builds),
     options.refreshes.counts,
   );
-  recorders.push((record) => metrics.record(record));
   const visible = {
     lineageTier: environment.lineageTier,
     scope: environment.catalogue,
