@@ -25,7 +25,7 @@ import { rowColumns } from "./openapi/rows.js";
 import { docText } from "./code.js";
 
 /** A property of the types `Row` and `Query`. */
-type TypeMember = OptionalKind<PropertySignatureStructure>;
+export type TypeMember = OptionalKind<PropertySignatureStructure>;
 
 /** One property per column, in the model's order. */
 export function rowMembers(endpoint: CatalogueEntry): TypeMember[] {

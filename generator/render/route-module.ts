@@ -7,11 +7,9 @@ import {
   type Parameter,
 } from "@routewright/runtime/model";
 import type * as TsMorph from "ts-morph";
-import type { TypeElementMemberedNodeStructure } from "ts-morph";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
-import { rowColumns } from "./openapi/rows.js";
 import { docComment, lineComment, literal, type LiteralValue, Properties } from "./code.js";
-import { queryMembers, rowMembers } from "./route-members.js";
+import { queryMembers, rowMembers, type TypeMember } from "./route-members.js";
 
 /** Loaded for the first module, as it contains the TypeScript compiler, which is slow to load. */
 let morph: typeof TsMorph | undefined;
@@ -20,34 +18,53 @@ let morph: typeof TsMorph | undefined;
 export function routeModule(endpoint: CatalogueEntry): string {
   const query = queryMembers(endpoint);
   const handlers = endpoint.methods.includes("POST") ? "{ spec, get, post }" : "{ spec, get }";
-  // Without declared columns, rows have all columns of the relation.
-  const rows: TypeElementMemberedNodeStructure =
-    rowColumns(endpoint).length > 0
-      ? { properties: rowMembers(endpoint) }
-      : { indexSignatures: [{ keyName: "column", keyType: "string", returnType: "unknown" }] };
+  const rows = rowMembers(endpoint);
   return `${headerOf(endpoint)}
 import { defineEndpoint } from "@routewright/runtime";
 
 ${docComment([`A row of \`${endpoint.path}\`.`, endpoint.description])}
-export interface Row ${members(rows)}
+export interface Row ${rows.length > 0 ? interfaceBody(rows) : ALL_COLUMNS}
 
 ${docComment([query.length === 0 ? "Takes no parameters." : "Request parameters."])}
-export interface Query ${members({ properties: query })}
+export interface Query ${interfaceBody(query)}
 
 export const ${handlers} = defineEndpoint<Query, Row>({ schema: ${String(schemaOf(endpoint))} })(${literal(declarationOf(endpoint))});
 `;
 }
 
+/** Without declared columns, rows have all columns of the relation. */
+const ALL_COLUMNS = "{\n  [column: string]: unknown;\n}";
+
+/** The members of an interface in braces. */
+function interfaceBody(properties: readonly TypeMember[]): string {
+  return `{\n${properties.map((member) => `${memberText(member)}\n`).join("")}}`;
+}
+
+/** By their content: catalogues repeat columns and parameters thousands of times. */
+const MEMBERS = new Map<string, string>();
+
+/** Members that are kept; then all are forgotten. */
+const MOST_MEMBERS = 10_000;
+
+function memberText(member: TypeMember): string {
+  const key = JSON.stringify(member);
+  const known = MEMBERS.get(key);
+  if (known !== undefined) return known;
+  if (MEMBERS.size >= MOST_MEMBERS) MEMBERS.clear();
+  const text = printed(member);
+  MEMBERS.set(key, text);
+  return text;
+}
+
 /**
- * The members of an interface in braces. A source file of ts-morph would parse what it has printed, which took 7.7 of 20 s
+ * A member as ts-morph writes it in braces. A source file of ts-morph would parse what it has printed, which took 7.7 of 20 s
  * of processor time with 10,000 endpoints.
  */
-function members(structure: TypeElementMemberedNodeStructure): string {
+function printed(member: TypeMember): string {
   morph ??= createRequire(import.meta.url)("ts-morph") as typeof TsMorph;
   const writer = new morph.CodeBlockWriter({ indentNumberOfSpaces: 2 });
-  morph.Writers.objectType(structure)(writer);
-  const text = writer.toString();
-  return text === "{}" ? "{\n}" : text;
+  morph.Writers.objectType({ properties: [member] })(writer);
+  return writer.toString().slice("{\n".length, -"\n}".length);
 }
 
 function schemaOf({ rows }: Endpoint): number {
