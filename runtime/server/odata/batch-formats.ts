@@ -1,4 +1,5 @@
 /** The two formats of a batch: JSON (OData JSON Format 4.01, 19) and `multipart/mixed` (OData 4.01, 11.7.7), which clients of 4.0 send. */
+import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Reply } from "../../core/http/send.js";
 import { httpError, isHttpError, type Result } from "../../core/model/errors.js";
@@ -43,11 +44,16 @@ const JSON_FORMAT: BatchFormat = {
 const MAX_BOUNDARY = 70;
 
 class Multipart implements BatchFormat {
-  readonly contentType = "multipart/mixed; boundary=batch_response";
+  readonly contentType: string;
+  /** Of the response: nobody who writes a value into the database knows it, so that none ends its part. */
+  readonly #delimiter: string;
   readonly #boundary: string;
 
   constructor(boundary: string) {
     this.#boundary = boundary;
+    const own = `batch_${randomUUID()}`;
+    this.contentType = `multipart/mixed; boundary=${own}`;
+    this.#delimiter = `--${own}`;
   }
 
   read(text: string): Result<readonly unknown[]> {
@@ -64,7 +70,7 @@ class Multipart implements BatchFormat {
     const text = body.toString();
     const shown = { ...shownHeaders(headers), "content-length": String(Buffer.byteLength(text)) };
     return [
-      "--batch_response",
+      this.#delimiter,
       ...["Content-Type: application/http", "Content-Transfer-Encoding: binary", `Content-ID: ${id}`, ""],
       `HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ""}`,
       ...Object.entries(shown).map(([name, value]) => `${name}: ${value}`),
@@ -73,7 +79,7 @@ class Multipart implements BatchFormat {
   }
 
   body(parts: readonly string[]): string {
-    return `${parts.join("")}--batch_response--\r\n`;
+    return `${parts.join("")}${this.#delimiter}--\r\n`;
   }
 }
 

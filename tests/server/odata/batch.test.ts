@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { KEYS } from "../../support/service.js";
+import { byEngine, ownTables } from "../../support/engines.js";
+import { type Reply, sendRequest } from "../../support/http-client.js";
+import { manifestOf } from "../../support/manifest.js";
+import { KEYS, serveManifest } from "../../support/service.js";
 import { ask, serveOrders, url } from "./orders-by-odata.js";
 
 await serveOrders();
@@ -139,11 +142,41 @@ describe("$batch", () => {
   });
 });
 
+/** Serves a note with this text. */
+async function serveNote(text: string): Promise<string> {
+  const columns = byEngine({
+    postgres: { id: "integer", note: "text" },
+    clickhouse: { id: "Int32", note: "String" },
+  });
+  const bytes = Buffer.from(text).toString("hex");
+  const schema = await ownTables({
+    postgres: `CREATE TABLE @.notes AS SELECT 1 AS id, convert_from('\\x${bytes}', 'UTF8') AS note`,
+    clickhouse: [
+      "CREATE TABLE @.notes (id Int32, note String) ENGINE = MergeTree ORDER BY id",
+      `INSERT INTO @.notes SELECT 1, unhex('${bytes}')`,
+    ],
+  });
+  const api = {
+    ...{ allow_unfiltered: true, sort: [{ column: "id", direction: "ASC" }] },
+    pagination: { enabled: true, default_limit: 2, max_limit: 3 },
+  };
+  const routewright = { cursor: true, fields: true, filters: ["id"] };
+  return serveManifest(manifestOf([{ name: "notes", schema, columns, key: "id", api, routewright }]));
+}
+
 const MIXED = { "content-type": 'Multipart/Mixed; charset=utf-8; boundary="b 1"' };
 
 /** A part with a request, as clients write it. */
 const partWith = (request: string, type = "application/http", more = "") =>
   `--b 1\r\nContent-Type: ${type}\r\nContent-Transfer-Encoding: binary\r\n${more}\r\n${request}\r\n\r\n`;
+
+/** What stands before each part of a response. */
+function delimiterOf({ headers }: Reply): string {
+  const [, boundary = ""] =
+    /^multipart\/mixed; boundary=([\w-]{1,70})$/.exec(headers["content-type"] ?? "") ?? [];
+  expect(boundary).not.toBe("");
+  return `--${boundary}`;
+}
 
 describe("$batch as multipart/mixed", () => {
   it("has the responses of JSON", async () => {
@@ -160,8 +193,7 @@ describe("$batch as multipart/mixed", () => {
       .join("")}--b 1--\r\nepilogue`;
     for (const sent of [body, body.replaceAll("\r\n", "\n")]) {
       const reply = await send(sent, { ...MIXED, ...GO_ON });
-      expect(reply.headers["content-type"]).toBe("multipart/mixed; boundary=batch_response");
-      const [, ...answered] = reply.text.split("--batch_response");
+      const [, ...answered] = reply.text.split(delimiterOf(reply));
       expect(answered.pop()).toBe("--\r\n");
       for (const [i, part] of answered.entries()) {
         const [, head = "", text = "", ...rest] = part.split("\r\n\r\n");
@@ -192,6 +224,19 @@ describe("$batch as multipart/mixed", () => {
   ])("is refused with %s", async (_, body, status) => {
     const reply = await send(body, MIXED);
     expect([reply.status, reply.text.length < 1000]).toEqual([status, true]);
+  });
+
+  it("has each value in its part, also one that was written to end it", async () => {
+    const first = await send(`${partWith("GET shop__orders HTTP/1.1")}--b 1--`, MIXED);
+    const ending = `x\r\n${delimiterOf(first)}\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 200 OK\r\n\r\n{}`;
+    const service = await serveNote(ending);
+    const requests = ["shop__notes(1)/note/$value", "shop__notes/$count"];
+    const body = `${requests.map((path) => partWith(`GET ${path} HTTP/1.1`)).join("")}--b 1--`;
+    const reply = await sendRequest(service, "/odata/$batch", { method: "POST", headers: MIXED, body });
+    const [, ...parts] = reply.text.split(delimiterOf(reply));
+    expect(parts).toHaveLength(3);
+    expect(parts[0]).toContain(ending);
+    expect(parts[1]).toMatch(/\r\n\r\n1\r\n$/);
   });
 
   it("without a boundary is refused, and the parts of a key's own rows stay its own", async () => {
