@@ -23,6 +23,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   ...["data-quality", "last-load"].map(response),
   ...["hits", "revalidation"].map(response),
   ...["served-values", "streaming", "tables"].map(response),
+  "tests/core/tenants/tenants.test.ts",
   "tests/metrics/array-dimensions.test.ts",
   "tests/metrics/conversions.test.ts",
   "tests/metrics/custom-grains.test.ts",

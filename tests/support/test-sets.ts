@@ -99,6 +99,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("core/request", "random-filters"),
     ...within("core/response", "cursors-while-rebuilt", "python-readers", "random-changes", "tables"),
     ...within("core/request", "costly-requests", "injection"),
+    ...within("core/tenants"),
     ...within("diff", "aggregate-mutations"),
     ...within("lint", "arbitrary"),
     ...within(
