@@ -1,6 +1,6 @@
 import type { AggregateRelation } from "../core/model/aggregate.js";
 import { type Condition, OWN_ROWS } from "../core/model/query.js";
-import { EMPTY, projectParts, sql, type Sql } from "../core/warehouse/sql.js";
+import { EMPTY, projectParts, type Sql } from "../core/warehouse/sql.js";
 import type { AggregateDialect } from "../core/warehouse/aggregate-dialect.js";
 import { deferredCondition, type GroupsBuild, named } from "./groups-build.js";
 import type { Named, ReadRelation } from "./plan.js";
@@ -55,5 +55,5 @@ function ownerValue({ values, rows }: AggregateRelation): string {
 /** A value of a relation that is read as `s`. */
 export function valueOf(relation: AggregateRelation, name: string, { identifier }: AggregateDialect): Sql {
   const value = named(relation.values, name);
-  return "column" in value ? sql`s.${identifier(value.column)}` : projectParts([value.sql]);
+  return "column" in value ? identifier("s", value.column) : projectParts([value.sql]);
 }

@@ -1,5 +1,6 @@
 /** PostgreSQL cuts names of more than 63 bytes: groups that begin alike stay apart. */
 import { expect, it } from "vitest";
+import { query } from "../support/database.js";
 import { serveManifest } from "../support/service.js";
 import { questionManifest, questionMetric, questionTables } from "./question-tables.js";
 import { askedRows } from "./random-requests.js";
@@ -54,4 +55,28 @@ it.each([
     `${groups}&${encodeURIComponent(names[1])}=${austria[1] ?? ""}&totals=true&amount[gt]=1`,
   );
   expect([some.status, some.rows.map((each) => each["amount"])]).toEqual([200, ["12", "12", "12"]]);
+});
+
+it("of relations and columns that the database has cut itself", async () => {
+  const [relation, column] = [`orders_${UNICODE}`, `${PREFIX}amount`];
+  await query(
+    `CREATE VIEW ${schema}."${relation}" AS SELECT order_id, org_id, customer_id, ordered_at, amount AS "${column}" FROM ${schema}.orders`,
+  );
+  const long = questionManifest(schema, questionMetric("amount", "simple", { measure: { name: "amount" } }));
+  const { nodes, semantic_models: models } = long as unknown as {
+    readonly nodes: Record<string, object>;
+    readonly semantic_models: Record<string, object>;
+  };
+  Object.assign(nodes["model.test.orders"]!, { alias: relation, tags: ["production", "shop", "api:rows"] });
+  Object.assign(models["semantic_model.test.orders"]!, {
+    node_relation: { alias: relation, schema_name: schema },
+    measures: [{ name: "amount", agg: "sum", expr: column }],
+  });
+  const served = await serveManifest(long, {
+    API_KEYS: JSON.stringify({ [KEY]: { tier: "tier3", user: "all", org: "*" } }),
+  });
+  const total = await askedRows(served, "/v1/shop/amount", KEY);
+  expect([total.status, total.rows]).toEqual([200, [{ amount: "136" }]]);
+  const { status, rows } = await askedRows(served, "/v1/shop/rows", KEY);
+  expect([status, rows.length]).toEqual([200, 5]);
 });

@@ -70,25 +70,25 @@ const since: Condition = { name: "start", column: "day", operator: ">=", type: "
 
 describe("a plan of groups", () => {
   it("of one relation is one SELECT, on PostgreSQL", () => {
-    const period = `(pg_catalog.date_trunc(E'month', (s."day")::pg_catalog.timestamp))::pg_catalog.date`;
+    const period = `(pg_catalog.date_trunc(E'month', ("s"."day")::pg_catalog.timestamp))::pg_catalog.date`;
     expect(statementOf({ groups: [region, month], conditions: [since] })).toBe(
-      `SELECT s."region" AS "region", ${period} AS "day__month", "pg_catalog"."sum"(s."amount") AS "volume" ` +
-        `FROM "shop"."payments" AS s WHERE (s."day" OPERATOR(pg_catalog.>=) $1::"pg_catalog"."date") GROUP BY s."region", ${period}`,
+      `SELECT "s"."region" AS "region", ${period} AS "day__month", "pg_catalog"."sum"("s"."amount") AS "volume" ` +
+        `FROM "shop"."payments" AS s WHERE (s."day" OPERATOR(pg_catalog.>=) $1::"pg_catalog"."date") GROUP BY "s"."region", ${period}`,
     );
   });
 
   it("of one relation is one SELECT, on ClickHouse", () => {
-    const period = `toDate32(toStartOfMonth(s."day"))`;
+    const period = `toDate32(toStartOfMonth("s"."day"))`;
     expect(statementOf({ groups: [region, month], conditions: [since] }, "clickhouse")).toBe(
-      `SELECT s."region" AS "region", ${period} AS "day__month", toNullable(sum(s."amount")) AS "volume" ` +
-        `FROM "shop"."payments" AS s WHERE "day" >= {$1:Date} GROUP BY s."region", ${period}`,
+      `SELECT "s"."region" AS "region", ${period} AS "day__month", toNullable(sum("s"."amount")) AS "volume" ` +
+        `FROM "shop"."payments" AS s WHERE "day" >= {$1:Date} GROUP BY "s"."region", ${period}`,
     );
   });
 
   it("gives nothing the name of another column that the same SELECT reads", () => {
     expect(statementOf({ groups: [region], name: "amount" }, "clickhouse")).toBe(
       `SELECT s."group region" AS "region", s."value 0 0" AS "amount" FROM (` +
-        `SELECT s."region" AS "group region", toNullable(sum(s."amount")) AS "value 0 0" FROM "shop"."payments" AS s GROUP BY s."region") AS s`,
+        `SELECT "s"."region" AS "group region", toNullable(sum("s"."amount")) AS "value 0 0" FROM "shop"."payments" AS s GROUP BY "s"."region") AS s`,
     );
   });
 
@@ -98,7 +98,9 @@ describe("a plan of groups", () => {
     );
     const relations = [{ name: "payments", relation: ["shop", "payments"] as const, values }];
     const statement = statementOf({ groups: [region], aggregate: aggregateOf({ relations }) });
-    expect(statement).toContain(`FROM (SELECT (upper(area)) AS "region", s."amount" AS "value amount" FROM`);
+    expect(statement).toContain(
+      `FROM (SELECT (upper(area)) AS "region", "s"."amount" AS "value amount" FROM`,
+    );
     expect(statement.split("upper(area)")).toHaveLength(2);
   });
 
@@ -132,7 +134,7 @@ describe("a plan of groups", () => {
     const saved = { groups: [region], filters: [], sort: [["volume", "DESC"]] as const, limit: 3 };
     expect(statementOf({ groups: [region], aggregate: aggregateOf({ saved }) })).toBe(
       `SELECT s."region" AS "region", s."volume" AS "volume" FROM (` +
-        `SELECT s."region" AS "region", "pg_catalog"."sum"(s."amount") AS "volume" FROM "shop"."payments" AS s GROUP BY s."region") AS s ` +
+        `SELECT "s"."region" AS "region", "pg_catalog"."sum"("s"."amount") AS "volume" FROM "shop"."payments" AS s GROUP BY "s"."region") AS s ` +
         `ORDER BY s."volume" DESC NULLS FIRST, s."region" ASC NULLS LAST LIMIT 3`,
     );
   });

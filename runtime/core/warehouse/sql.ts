@@ -110,9 +110,10 @@ function textsBetween(parts: readonly (string | Sql<never>)[]): readonly string[
   return texts;
 }
 
-/** A quoted identifier of PostgreSQL, by which names that it would cut stay apart. Standard SQL escapes a quote by doubling it. */
+/** A quoted identifier of PostgreSQL. Names that it would cut stay apart; a qualified one is the database's, which has cut it. */
 export function identifier(...names: readonly string[]): Sql {
-  return fragment([names.map((name) => `"${keptName(name).replaceAll('"', '""')}"`).join(".")], []);
+  const kept = names.length === 1 ? names.map(keptName) : names;
+  return fragment([kept.map((name) => `"${name.replaceAll('"', '""')}"`).join(".")], []);
 }
 
 /** PostgreSQL keeps 63 bytes of a name. */
