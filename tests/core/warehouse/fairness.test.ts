@@ -4,7 +4,7 @@ import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
 import { serve } from "../../support/command.js";
-import { databaseUrl, ownSchema, query } from "../../support/database.js";
+import { databaseUrl, ownDatabase, ownSchema, query, queryAt } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { KEYS, serveManifest, ownInstallation } from "../../support/service.js";
 import { begin, sendRequest } from "../../support/http-client.js";
@@ -12,13 +12,14 @@ import { begin, sendRequest } from "../../support/http-client.js";
 /** Rows of a long answer: far more than socket buffers hold. */
 const LONG = 300_000;
 
-const schema = await ownSchema(`
+const tables = (rows: number): string => `
   CREATE TABLE @.quick AS SELECT i AS id, 'row ' || i AS label FROM generate_series(1, 5000) i;
   CREATE TABLE @.locked AS SELECT 1 AS id;
-  CREATE TABLE @.long AS SELECT i AS id, repeat(md5(i::text), 4) AS label FROM generate_series(1, ${String(LONG)}) i;
+  CREATE TABLE @.long AS SELECT i AS id, repeat(md5(i::text), 4) AS label FROM generate_series(1, ${String(rows)}) i;
   CREATE TABLE @.swapped AS TABLE @.long;
   CREATE FUNCTION @.linger() RETURNS int LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN 1; END';
-  CREATE VIEW @.costly AS SELECT '1'::text AS id, @.linger() AS v`);
+  CREATE VIEW @.costly AS SELECT '1'::text AS id, @.linger() AS v`;
+const schema = await ownSchema(tables(LONG));
 
 const api = {
   methods: ["GET", "POST"],
@@ -83,13 +84,18 @@ describe("costly queries", () => {
 
 it("a database that is frozen delays no stop of the server", async () => {
   const folder = ownInstallation(manifest);
-  const { url, stop } = await serve(folder, ["--only", "data"], { DATABASE_URL: databaseUrl });
+  // Sessions of other files' servers must not be frozen with it.
+  const DATABASE_URL = await ownDatabase();
+  await queryAt(DATABASE_URL, `CREATE SCHEMA @; ${tables(1000)}`.replaceAll("@", `"${schema}"`));
+  const { url, stop } = await serve(folder, ["--only", "data"], { DATABASE_URL });
   const paths = ["/v1/shop/quick?id=7", "/v1/shop/long", "/health"];
   for (const { status } of await Promise.all(paths.map((path) => sendRequest(url, path))))
     expect(status).toBe(200);
-  const sessions = await query(
+  const sessions = await queryAt(
+    DATABASE_URL,
     "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'routewright%' AND datname = current_database()",
   );
+  expect(sessions.length).toBeGreaterThan(0);
   const signal = (name: NodeJS.Signals): void => {
     for (const { pid } of sessions) process.kill(Number(pid), name);
   };
