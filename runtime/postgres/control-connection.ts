@@ -1,4 +1,4 @@
-import pg from "pg";
+import pg from "./connection/pg.js";
 import { PostgresClient } from "./connection/postgres-client.js";
 import { connectionConfig } from "./connect.js";
 import { StreamBlocksLock } from "./errors.js";

@@ -1,4 +1,4 @@
-import pg from "pg";
+import pg from "./connection/pg.js";
 import { type ColumnChange, QueryTimeout, TypeChanged } from "../core/warehouse/warehouse.js";
 
 /**

@@ -1,4 +1,4 @@
-import pg from "pg";
+import pg from "./connection/pg.js";
 import type { Statement } from "../core/warehouse/sql.js";
 import { connectionConfig } from "./connect.js";
 import { SessionSetup } from "./session.js";

@@ -1,4 +1,4 @@
-import pg from "pg";
+import pg from "./connection/pg.js";
 import { PostgresClient } from "./connection/postgres-client.js";
 
 /** Short, so that an unresponsive database does not delay the shutdown for long. */

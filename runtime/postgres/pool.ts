@@ -1,4 +1,4 @@
-import pg from "pg";
+import pg from "./connection/pg.js";
 import { Connection, type ConnectionOptions, connectionConfig } from "./connect.js";
 import { isConnectionRefusal } from "./errors.js";
 import { ACQUIRE_TIMEOUT_MS, type FairQueue, Overloaded } from "../core/warehouse/fair-queue.js";

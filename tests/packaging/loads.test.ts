@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -40,6 +41,14 @@ describe("what each entry loads stands in CONTRIBUTING.md", () => {
       /\/(postgres|clickhouse|metrics|ramp|pages)\//.test(file.slice(root.length)),
     );
     expect(others).toEqual([]);
+  });
+
+  it("PostgreSQL comes without Node's own client of HTTP, and leaves no global behind", () => {
+    const script = `await import("./runtime/postgres/engine.ts");
+      console.log(process.moduleLoadList.some((name) => name.endsWith("undici/undici")), typeof navigator);`;
+    const args = ["--import", "tsx", "--input-type=module", "--eval", script];
+    const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
+    expect([stderr, stdout]).toEqual(["", `false ${"navigator" in globalThis ? "object" : "undefined"}\n`]);
   });
 
   it("`serve` loads nothing that reads a manifest: a refresh does so in a thread of its own", () => {

@@ -1,4 +1,4 @@
-import pg from "pg";
+import pg from "./pg.js";
 import { ENCODING_HINT, postgresAddress, type TlsTrials } from "../../core/model/postgres-address.js";
 
 /** What worked last, by address: a trial costs a connection. Bounded by the addresses of the settings. */

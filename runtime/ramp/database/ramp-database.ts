@@ -1,4 +1,4 @@
-import pg from "pg";
+import pg from "@routewright/runtime/internal/postgres/connection/pg.js";
 import { PostgresClient } from "@routewright/runtime/internal/postgres/connection/postgres-client.js";
 import { DatabaseClock, RECORDED_JUMPS } from "./clock.js";
 import { isUuid, projectId, type ProjectId } from "./id.js";

@@ -1,0 +1,3 @@
+import { removeNavigator } from "./navigator.js";
+export { default } from "pg";
+removeNavigator();
