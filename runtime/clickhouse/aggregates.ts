@@ -208,7 +208,7 @@ function aggregate(
     case "count":
       return value === null ? sql`count()${filter}` : sql`count(${of})${filter}`;
     case "count_distinct":
-      return sql`uniqExact(${of})${filter}`;
+      return sql`uniqExact${leaf.totalsOf === undefined ? EMPTY : sql`Merge`}(${of})${filter}`;
     case "average":
       return hasRow
         ? sql`toNullable(avg(${wide(of, column)}))`

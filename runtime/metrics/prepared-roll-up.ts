@@ -107,12 +107,19 @@ const COUNTS = /^(?:int8|UInt64)$/;
 function isExactTotal(aggregation: string, source: ResultColumn, column: ResultColumn): boolean {
   if (aggregation === "count") return COUNTS.test(column.type);
   if (aggregation === "sum_boolean") return COUNTS.test(inner(column));
+  if (aggregation === "count_distinct") return isStateOf(source, column);
   if (source.typeSchema !== undefined || column.typeSchema !== undefined) return false;
   // Null of a group would have become a number.
   if (isNullable(source) && !isNullable(column)) return false;
   if (aggregation === "sum") return EXACT.test(inner(source)) && isSum(source, column);
   const isOrdered = EXACT.test(inner(source)) || TIMES.test(inner(source));
   return isOrdered && inner(source) === inner(column) && isDeepStrictEqual(source.decimal, column.decimal);
+}
+
+/** Whether a column has ClickHouse's states of all distinct values; it writes their type without a dictionary. */
+function isStateOf({ type, states: own }: ResultColumn, { states = [] }: ResultColumn): boolean {
+  const plain = type.replace(/^LowCardinality\((.*)\)$/s, "$1");
+  return own === undefined && isDeepStrictEqual(states, [`AggregateFunction(uniqExact, ${plain})`]);
 }
 
 /** Whether a column holds sums of another one with all their digits, and no others. */

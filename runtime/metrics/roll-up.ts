@@ -136,6 +136,8 @@ function hasLeaf(asked: Asked, leaf: Leaf, filters: readonly FixedFilter[], byPe
   const { aggregation, value, nonAdditive, converted, cumulative, onSpine, time } = leaf;
   const isTotal = rollUp.totals.some((total) => total.aggregation === aggregation && total.value === value);
   if (!isTotal || nonAdditive !== undefined || converted !== undefined) return false;
+  // Each distinct value counts from its first period on: states do not say which these are.
+  if (aggregation === "count_distinct" && cumulative !== undefined) return false;
   const all = [...filters, ...(grouping.aggregate.saved?.filters ?? [])];
   if (resultsIn(all).length > 0) return false;
   const ofPeriods = byPeriod || cumulative !== undefined || onSpine === true;

@@ -15,9 +15,13 @@ const COLUMNS = {
 };
 
 /** The catalogue with one roll-up. `columns`: as the model declares them. */
-function catalogueWith(declared: unknown, { columns = COLUMNS, parents = ["orders"], ...more }: Json = {}) {
+function catalogueWith(
+  declared: unknown,
+  { columns = COLUMNS, parents = ["orders"], adapter = "postgres", ...more }: Json = {},
+) {
   const manifest = rollUpManifest("shop", { orders_by_month: declared as Json }) as {
     nodes: Record<string, Record<string, unknown>>;
+    metadata: Json;
   };
   const node = manifest.nodes["model.test.orders_by_month"] ?? {};
   const described = Object.fromEntries(
@@ -42,7 +46,11 @@ function catalogueWith(declared: unknown, { columns = COLUMNS, parents = ["order
   const ofOrders = Object.entries(types).map(([name, data_type]) => [name, { name, data_type }] as const);
   const orders = { ...nodes["model.test.orders"], columns: Object.fromEntries(ofOrders) };
   const reading = parseManifest(
-    JSON.stringify({ ...manifest, nodes: { ...nodes, "model.test.orders": orders } }),
+    JSON.stringify({
+      ...manifest,
+      metadata: { ...manifest.metadata, adapter_type: adapter },
+      nodes: { ...nodes, "model.test.orders": orders },
+    }),
     "manifest.json",
   );
   if (!reading.ok) throw new Error(reading.problems.join(" "));
@@ -144,7 +152,27 @@ describe("a roll-up", () => {
       measure({ buyers: "revenue_sum" }),
       {},
       ".measures.buyers",
-      "does not follow from those of parts",
+      "does not follow from those of parts: only ClickHouse has states of it",
+    ],
+    [
+      "of sketches of distinct values",
+      measure({ buyers: "buyers" }),
+      {
+        adapter: "clickhouse",
+        columns: { ...COLUMNS, revenue_sum: "Int128", buyers: "AggregateFunction(uniq, Int32)" },
+      },
+      ".measures.buyers",
+      "only states of uniqExact hold them",
+    ],
+    [
+      "of states of another type",
+      measure({ buyers: "buyers" }),
+      {
+        adapter: "clickhouse",
+        columns: { ...COLUMNS, revenue_sum: "Int128", buyers: "AggregateFunction(uniqExact, String)" },
+      },
+      ".measures.buyers",
+      "its column has states of String",
     ],
     [
       "of averages",

@@ -29,6 +29,11 @@ function orders(count: number): string {
   return rows.map((row) => `(${row.map(written).join(", ")})`).join(", ");
 }
 
+const STATES = byEngine({
+  postgres: "",
+  clickhouse: ", uniqExactState(customer_id) AS buyer_states, uniqExactState(country) AS country_states",
+});
+
 const TOTALS =
   "sum(amount) AS revenue_sum, sum(fee) AS fee_sum, sum(units) AS unit_sum, count(order_id) AS order_count, count(amount) AS paid_count, min(fee) AS least_fee, max(units) AS most_units, sum(CASE WHEN gift THEN 1 ELSE 0 END) AS gift_count, max(ordered_at) AS last_at";
 
@@ -37,7 +42,7 @@ function rollUpTable(name: string, groups: Readonly<Record<string, string>>): st
   const list = Object.entries(groups).map(([column, sql]) => `${sql} AS ${column}`);
   const by = Object.values(groups).join(", ");
   const make = byEngine({ postgres: "AS", clickhouse: "ENGINE = MergeTree ORDER BY tuple() AS" });
-  return `CREATE TABLE @.${name} ${make} SELECT ${list.join(", ")}, ${TOTALS} FROM @.orders GROUP BY ${by}`;
+  return `CREATE TABLE @.${name} ${make} SELECT ${list.join(", ")}, ${TOTALS}${STATES} FROM @.orders GROUP BY ${by}`;
 }
 
 const day = byEngine({ postgres: "ordered_at::date", clickhouse: "toDate32(ordered_at)" });
@@ -107,6 +112,7 @@ const MEASURES = {
   gifts: { agg: "sum_boolean", expr: "gift" },
   last_order: { agg: "max", expr: "ordered_at" },
   buyers: { agg: "count_distinct", expr: "customer_id" },
+  countries: { agg: "count_distinct", expr: "country" },
   mean_fee: { agg: "average", expr: "fee" },
 } as const;
 
@@ -120,6 +126,7 @@ const COLUMNS = {
   most_units: "most_units",
   gifts: "gift_count",
   last_order: "last_at",
+  ...byEngine({ postgres: {}, clickhouse: { buyers: "buyer_states", countries: "country_states" } }),
 } as const;
 
 /** `meta.routewright.rollup_of` of each roll-up. */
@@ -212,6 +219,18 @@ export const METRICS: Json = {
   ),
   ...metric("daily", "simple", { measure: { name: "orders", join_to_timespine: true, fill_nulls_with: 0 } }),
   ...metric("all_time", "cumulative", { measure: { name: "revenue" }, cumulative_type_params: {} }),
+  ...metric("all_buyers", "cumulative", { measure: { name: "buyers" }, cumulative_type_params: {} }),
+  ...metric("buyers_30", "cumulative", {
+    measure: { name: "buyers" },
+    cumulative_type_params: { window: { count: 30, granularity: "day" } },
+  }),
+  ...metric("daily_buyers", "simple", {
+    measure: { name: "buyers", join_to_timespine: true, fill_nulls_with: 0 },
+  }),
+  ...metric("each_buyer", "derived", {
+    expr: "revenue / buyers",
+    metrics: [input("revenue"), input("buyers")],
+  }),
   ...metric("last_30", "cumulative", {
     measure: { name: "units" },
     cumulative_type_params: { window: { count: 30, granularity: "day" } },

@@ -82,6 +82,15 @@ describe("a roll-up answers", () => {
     ["an offset", "/v1/shop/growth?group_by=metric_time__month"],
     ["running totals", "/v1/shop/all_time?group_by=metric_time__month"],
     ["no row", "/v1/shop/orders?order__country=XX"],
+    ...byEngine<readonly [string, string][]>({
+      postgres: [],
+      clickhouse: [
+        ["distinct values", "/v1/shop/buyers?group_by=metric_time__month"],
+        ["distinct texts", "/v1/shop/countries?customer[in]=10,20"],
+        ["distinct values of each day", "/v1/shop/daily_buyers?group_by=metric_time__day"],
+        ["distinct values of no row", "/v1/shop/buyers?order__country=XX"],
+      ],
+    }),
   ])("%s", async (_, request) => {
     const [own, other] = [await ask(rolled.url, request), await ask(plain.url, request)];
     expect(own).toEqual({ ...other, status: 200, isRolledUp: true });
@@ -92,7 +101,10 @@ const REVENUE = "/v1/shop/revenue?group_by=order__country&sort_by=order__country
 
 describe("the rows themselves answer", () => {
   it.each([
-    ["distinct values", "/v1/shop/buyers"],
+    ...byEngine<readonly [string, string][]>({
+      postgres: [["distinct values", "/v1/shop/buyers"]],
+      clickhouse: [["distinct values up to a period", "/v1/shop/all_buyers?group_by=metric_time__month"]],
+    }),
     ["averages", "/v1/shop/mean_fee"],
     ["a group that no roll-up has", "/v1/shop/revenue?group_by=order"],
     ["what compares another metric by an entity", "/v1/shop/of_many"],
@@ -152,6 +164,21 @@ describe("the rows themselves answer", () => {
     const wanted = { ...(await ask(plain.url, REVENUE)), isRolledUp: false };
     expect([await ask(url, REVENUE), await ask(url, REVENUE)]).toEqual([wanted, wanted]);
   });
+
+  it.runIf(engine === "clickhouse").each(["uniqState(country)", "uniqExactState(assumeNotNull(country))"])(
+    "where distinct values are %s",
+    async (state) => {
+      const name = `of_${state.slice(0, state.indexOf("("))}`;
+      await changed(`CREATE TABLE IF NOT EXISTS ${schema}.${name} ENGINE = MergeTree ORDER BY tuple() AS
+        SELECT org_id, ${state} AS country_states FROM ${schema}.orders GROUP BY org_id`);
+      const measures = { countries: "country_states" };
+      const declared = { semantic_model: "orders", group_by: { org_id: "org_id" }, measures };
+      const { url, build } = await started(rollUpManifest(schema, { [name]: declared }));
+      build(name, BUILT + MINUTE);
+      const request = "/v1/shop/countries";
+      expect(await ask(url, request)).toEqual(await ask(plain.url, request));
+    },
+  );
 
   it("where columns have other types", async () => {
     const { url } = await started(rollUpManifest(others, only("orders_by_month")));

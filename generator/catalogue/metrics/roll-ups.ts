@@ -203,8 +203,11 @@ class RollUpReader {
     const type = this.#typeOf(at, column);
     try {
       const { aggregation } = aggregationOf(measure);
-      const kind = kindOf(this.#typeOfExpr(of, measure.expr));
-      const problem = totalProblem(measure, aggregation, kind, kindOf(type));
+      const own = this.#typeOfExpr(of, measure.expr);
+      const problem =
+        aggregation === "count_distinct" && measure.nonAdditive === null
+          ? statesProblem(this.#index.manifest.adapter, type, own)
+          : totalProblem(measure, aggregation, kindOf(own), kindOf(type));
       if (problem === null) return [{ aggregation, expr: measure.expr, column }];
       this.#report(
         at,
@@ -276,6 +279,22 @@ const kindOf = (type: string | null): string => jsonKindOf(dataTypeOf(type));
 const isGrainFiner = (grain: Grain, own: string): boolean => compareGrains(grain, own as Grain) < 0;
 
 const TOTALS: ReadonlySet<Aggregation> = new Set(["sum", "count", "min", "max", "sum_boolean"]);
+
+/** Why a column does not hold the distinct values of parts: only states of `uniqExact` over the same type do. */
+function statesProblem(adapter: string | null, type: string | null, of: string | null): string | null {
+  if (adapter !== "clickhouse")
+    return "is count_distinct, which does not follow from those of parts: only ClickHouse has states of it";
+  if (type === null) return null;
+  const [, inner] = /^AggregateFunction\(uniqExact, (.*)\)$/s.exec(type) ?? [];
+  if (inner === undefined)
+    return `counts distinct values, and its column is ${type}: only states of uniqExact hold them (\`uniqExactState\`)`;
+  return of === null || inner === withoutDictionary(of)
+    ? null
+    : `counts distinct values of ${of}, and its column has states of ${inner}`;
+}
+
+/** As ClickHouse writes the type in that of a state. */
+const withoutDictionary = (type: string): string => type.replace(/^LowCardinality\((.*)\)$/s, "$1");
 
 /** Why totals of parts do not give the same total. */
 export function totalProblem(
