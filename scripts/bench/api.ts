@@ -122,17 +122,26 @@ export function columnsOf(types: Readonly<Record<string, string>>) {
 
 type Model = Readonly<Record<string, unknown>> & { readonly name: string };
 
-/** Writes `manifest.json` with these models into a folder and generates its API there. */
-export async function generateApi(folder: string, models: readonly Model[], adapter_type = "postgres") {
+/** Writes `manifest.json` with these models into a folder and generates its API there. `semantics`: its semantic models and metrics. */
+export async function generateApi(
+  folder: string,
+  models: readonly Model[],
+  adapter_type = "postgres",
+  semantics: object = {},
+) {
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "manifest.json"), manifestText(models, adapter_type));
+  writeFileSync(join(folder, "manifest.json"), manifestText(models, adapter_type, semantics));
   const args = [ROUTEWRIGHT, "generate", "--manifest", "manifest.json"];
   await timeProgram({ name: "generate", args, folder });
   return folder;
 }
 
 /** A manifest with these models. */
-export function manifestText(models: readonly Model[], adapter_type = "postgres"): string {
+export function manifestText(
+  models: readonly Model[],
+  adapter_type = "postgres",
+  semantics: object = {},
+): string {
   const metadata = {
     dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json",
     project_name: "bench",
@@ -142,7 +151,7 @@ export function manifestText(models: readonly Model[], adapter_type = "postgres"
     const unique_id = `model.bench.${model.name}`;
     return [unique_id, { resource_type: "model", unique_id, schema: SCHEMA, ...model }] as const;
   });
-  return JSON.stringify({ metadata, nodes: Object.fromEntries(nodes) });
+  return JSON.stringify({ metadata, nodes: Object.fromEntries(nodes), ...semantics });
 }
 
 /** Who has the keys of the load. */

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { clickhouseLibrary, ClickhouseServer } from "../../clickhouse/start-clickhouse.js";
 import { columnsOf, generateApi, openDatabase, SCHEMA, serveApi } from "../api.js";
 import { compareFigure, type Bar, type Figures, type Findings, type Setting } from "../figures.js";
+import { withRollUps } from "./group-roll-ups.js";
 import { checkRows, compare, getRequests, rowsOf, type Sides } from "../load.js";
 import { startServer } from "../process.js";
 
@@ -68,7 +69,8 @@ async function compared(name: string, sides: Sides, databasePid?: number): Promi
   };
 }
 
-async function onPostgres({ folder, keep, progress }: Setting): Promise<GroupFigures> {
+async function onPostgres(setting: Setting): Promise<GroupFigures> {
+  const { folder, keep, progress } = setting;
   progress("groups: PostgreSQL");
   const database = keep(await openDatabase(folder));
   await database.query(`CREATE TABLE ${SCHEMA}.payments AS
@@ -85,14 +87,43 @@ async function onPostgres({ folder, keep, progress }: Setting): Promise<GroupFig
   const routewright = keep(await serveApi(api, database.url));
   for (const server of [bare, routewright]) await checkRows(server, PATHS[0] ?? "", GROUPS);
   const requests = getRequests(PATHS);
-  return compared(
+  const found = await compared(
     "PostgreSQL",
     { bare: { server: bare, requests }, routewright: { server: routewright, requests } },
     database.pid,
   );
+  const byHand = async (name: string, table: string, total: string) =>
+    keep(
+      await startServer({
+        name,
+        args,
+        folder,
+        environment: {
+          DATABASE_URL: database.url,
+          BENCH_STATEMENT: `SELECT json_agg(t)::text AS body FROM (
+            SELECT region AS payment__region, date_trunc('month', day)::date AS metric_time__month, sum(${total}) AS volume
+            FROM ${SCHEMA}.${table} WHERE day >= $1 GROUP BY 1, 2 ORDER BY 1, 2) t`,
+        },
+      }),
+    );
+  await database.query(`CREATE TABLE ${SCHEMA}.payments_by_day AS
+    SELECT day, region, sum(amount) AS volume_sum FROM ${SCHEMA}.payments GROUP BY 1, 2; ANALYZE ${SCHEMA}.payments_by_day`);
+  const ofMetric = await withRollUps(setting, {
+    ...{ name: "PostgreSQL", types, databaseUrl: database.url, databasePid: database.pid },
+    ...{ days, groups: GROUPS, connections: CONNECTIONS },
+    bare: {
+      bare: { server: await byHand("bare-rows", "payments", "amount"), requests },
+      "bare of the roll-up": {
+        server: await byHand("bare-roll-up", "payments_by_day", "volume_sum"),
+        requests,
+      },
+    },
+  });
+  return { ...found, rows: { ...found.rows, ...ofMetric } };
 }
 
-async function onClickhouse({ folder, keep, progress }: Setting): Promise<GroupFigures> {
+async function onClickhouse(setting: Setting): Promise<GroupFigures> {
+  const { folder, keep, progress } = setting;
   progress("groups: ClickHouse");
   const data = join(folder, "clickhouse-groups");
   rmSync(data, { recursive: true, force: true });
@@ -111,8 +142,28 @@ async function onClickhouse({ folder, keep, progress }: Setting): Promise<GroupF
   });
   await checkRows(bare, direct[0] ?? "", GROUPS);
   await checkRows(routewright, PATHS[0] ?? "", GROUPS);
-  return compared("ClickHouse", {
+  const found = await compared("ClickHouse", {
     bare: { server: bare, requests: getRequests(direct) },
     routewright: { server: routewright, requests: getRequests(PATHS) },
   });
+  const byHand = (table: string, total: string) => ({
+    server: bare,
+    requests: getRequests(
+      days.map((day) => {
+        const query = `SELECT region AS payment__region, toStartOfMonth(day) AS metric_time__month, sum(${total}) AS volume FROM bench.${table} WHERE day >= '${day}' GROUP BY 1, 2 ORDER BY 1, 2 FORMAT JSONEachRow`;
+        return `/?output_format_json_array_of_rows=1&user=api&password=secret&query=${encodeURIComponent(query)}`;
+      }),
+    ),
+  });
+  await database.query(`CREATE TABLE bench.payments_by_day ORDER BY day AS
+    SELECT day, region, sum(amount) AS volume_sum FROM bench.payments GROUP BY 1, 2`);
+  const ofMetric = await withRollUps(setting, {
+    ...{ name: "ClickHouse", types, databaseUrl: database.url("bench", "api:secret") },
+    ...{ days, groups: GROUPS, connections: CONNECTIONS },
+    bare: {
+      bare: byHand("payments", "amount"),
+      "bare of the roll-up": byHand("payments_by_day", "volume_sum"),
+    },
+  });
+  return { ...found, rows: { ...found.rows, ...ofMetric } };
 }
