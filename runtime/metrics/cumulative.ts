@@ -23,6 +23,7 @@ import type { Totals } from "./period-positions.js";
 import { runningTotals } from "./running-totals.js";
 import { filledValue, inOtherPeriods, type Offset, onSpine } from "./spine-joins.js";
 import { periodsOf } from "./spine-periods.js";
+import { totalsInUnits } from "./spine-units.js";
 
 /** A cumulative metric: for each period of the spine the rows up to it, then one value for each longer period. */
 export function cumulativeLeaf(build: GroupsBuild, use: LeafUse, offset: Offset | null): PlanStep {
@@ -89,6 +90,7 @@ function offsetTotals(
   );
   const filters = { onTime: { filters: [], conditions: [] }, others };
   const totals = runningTotals({ build: withGroups(build, untimed), leaf, filters, periods: "each" });
+  if (offset.units !== undefined) return totalsInUnits(build, leaf, offset.units, { onTime, totals });
   const periods = periodsOf(build, { leaf, grain, filters: onTime });
   return inOtherPeriods(build, periods, totals, { grain, offset, time: PERIOD });
 }

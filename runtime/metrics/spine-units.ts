@@ -1,4 +1,4 @@
-import type { SpineUnits } from "../core/model/aggregate.js";
+import type { Leaf, SpineUnits } from "../core/model/aggregate.js";
 import { join, projectParts, sql } from "../core/warehouse/sql.js";
 import { type GroupsBuild, type LeafUse, named, timeGrainOf, timeGroups } from "./groups-build.js";
 import { aggregated, partitionBy } from "./leaves.js";
@@ -16,7 +16,7 @@ import {
   windows,
 } from "./plan.js";
 import { readRelation } from "./read-relation.js";
-import { filtersOf, splitByTime } from "./row-filters.js";
+import { filtersOf, type RowFilters, splitByTime } from "./row-filters.js";
 import { periodsOf, timedRows } from "./spine-periods.js";
 
 const DAY = "day of the spine";
@@ -48,17 +48,44 @@ export function rowsInUnits(build: GroupsBuild, use: LeafUse, units: SpineUnits)
           units,
           times.map((group) => groupName(group)),
         )
-      : joinRows(
-          onLaterDays(build, units),
-          periodsOf(build, { leaf, grain: timeGrainOf(build, leaf), filters: onTime }),
-          (day, period) => build.dialect.infix(day.value(later(DAY)), "=", period.value(PERIOD)),
-          isFiltered ? "removed" : "null",
-        );
+      : onShownDays(build, leaf, units, onTime, isFiltered ? "removed" : "null");
   const joined = joinRows(rows, days, (row, day) =>
     build.dialect.infix(row.value(TIME), "=", day.value(DAY)),
   );
   const columns = [...(leaf.value === undefined ? [] : [VALUE]), ...build.grouping.groups.map(groupName)];
   return aggregated(build, leaf, compute(joined, ...kept(columns)));
+}
+
+/**
+ * The accumulated values of days in later periods. Days that the later one has not, or that are after the spine's end, have none: of
+ * several days of running totals MetricFlow shows the sum.
+ */
+export function totalsInUnits(
+  build: GroupsBuild,
+  leaf: Leaf,
+  units: SpineUnits,
+  { onTime, totals }: { readonly onTime: RowFilters; readonly totals: PlanStep },
+): PlanStep {
+  return joinRows(onShownDays(build, leaf, units, onTime, "removed"), totals, (day, total) =>
+    build.dialect.infix(day.value(DAY), "=", total.value(PERIOD)),
+  );
+}
+
+/** Days beside the later ones, with the groups of these. */
+function onShownDays(
+  build: GroupsBuild,
+  leaf: Leaf,
+  units: SpineUnits,
+  filters: RowFilters,
+  unmatched: "removed" | "null",
+): PlanStep {
+  const periods = periodsOf(build, { leaf, grain: timeGrainOf(build, leaf), filters });
+  return joinRows(
+    onLaterDays(build, units),
+    periods,
+    (day, period) => build.dialect.infix(day.value(later(DAY)), "=", period.value(PERIOD)),
+    unmatched,
+  );
 }
 
 /** Days with the unit that holds each, and their numbers. */

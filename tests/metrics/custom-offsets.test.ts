@@ -17,6 +17,16 @@ const METRICS = {
   ...questionMetric("amount", "simple", { measure: { name: "amount" } }),
   ...offsetBy("quarter_ago", 1, "fiscal_quarter"),
   ...offsetBy("two_ago", 2, "fiscal_quarters"),
+  ...questionMetric("running", "cumulative", {
+    measure: { name: "amount" },
+    cumulative_type_params: { period_agg: "last" },
+  }),
+  ...questionMetric("recent", "cumulative", {
+    measure: { name: "amount" },
+    cumulative_type_params: { window: { count: 7, granularity: "day" } },
+  }),
+  ...offsetBy("running_ago", 1, "fiscal_quarter", { name: "running" }),
+  ...offsetBy("recent_ago", 1, "fiscal_quarter", { name: "recent" }),
   ...questionMetric("growth", "derived", {
     expr: "amount - before",
     metrics: [
@@ -91,6 +101,32 @@ it("dates and filters of a request are on the later days and on the rows", async
   });
 });
 
+it("accumulated values of a day stand on the same day of the later period, and on none that it has not", async () => {
+  const byQuarter = "group_by=metric_time__fiscal_quarter&sort_by=metric_time__fiscal_quarter";
+  expect(await ask(`running_ago?${byQuarter}`)).toEqual([
+    { metric_time__fiscal_quarter: "Q2026-1", running_ago: 12 },
+    { metric_time__fiscal_quarter: "Q2026-2", running_ago: 123 },
+  ]);
+  expect(await ask(`running_ago?${byQuarter}`, "acme")).toEqual([
+    { metric_time__fiscal_quarter: "Q2026-1", running_ago: 12 },
+    { metric_time__fiscal_quarter: "Q2026-2", running_ago: 23 },
+  ]);
+  const days = "group_by=metric_time__day&sort_by=metric_time__day";
+  expect(await ask(`running_ago?${days}&start_date=2026-03-16&end_date=2026-03-17`)).toEqual([
+    { metric_time__day: "2026-03-16", running_ago: 5 },
+    { metric_time__day: "2026-03-17", running_ago: 12 },
+  ]);
+  expect(await ask(`recent_ago?${days}&start_date=2026-03-08&end_date=2026-03-17`)).toEqual([
+    { metric_time__day: "2026-03-08", recent_ago: 5 },
+    { metric_time__day: "2026-03-09", recent_ago: 5 },
+    { metric_time__day: "2026-03-17", recent_ago: 7 },
+  ]);
+  expect(await ask("running_ago?group_by=metric_time__month,customer&customer=20")).toEqual([
+    { metric_time__month: "2026-05-01", customer: 20, running_ago: 111 },
+    { metric_time__month: "2026-06-01", customer: 20, running_ago: 111 },
+  ]);
+});
+
 it("catalogue.json keeps it; where else a custom period stands, the reason says where it may", () => {
   const asked = (type: string, parameters: Json): Json => questionMetric("asked", type, parameters);
   const manifest = (more: Json) =>
@@ -119,7 +155,7 @@ it("catalogue.json keeps it; where else a custom period stands, the reason says 
     `fiscal_quarter ${nowhere}`,
   );
   expect(reasonOf(derived("growth", { offset_window: window }))).toBe(
-    "An offset of growth by a custom grain is not compiled: it is no simple metric.",
+    "An offset of growth by a custom grain is not compiled: it is no simple or cumulative metric.",
   );
   expect(reasonOf(derived("growth", { offset_window: { count: 1, granularity: "day" } }))).toBe(
     "An offset of growth, which has one by a custom grain itself, is not compiled.",

@@ -132,16 +132,12 @@ export class MetricTrees {
     };
   }
 
-  /** Days move by such an offset: rows of a simple metric whose time has the days of the time spine. */
+  /** Days move by such an offset: rows or accumulated values of a metric whose time has the days of the time spine. */
   #requireUnits(name: string, tree: MetricTree, grain: Grain): void {
-    const isPlain =
-      tree.kind === "leaf" &&
-      tree.cumulative === undefined &&
-      tree.converted === undefined &&
-      tree.nonAdditive === undefined;
+    const isPlain = tree.kind === "leaf" && tree.converted === undefined && tree.nonAdditive === undefined;
     if (!isPlain)
       throw new NotCompiled(
-        `An offset of ${name} by a custom grain is not compiled: it is no simple metric.`,
+        `An offset of ${name} by a custom grain is not compiled: it is no simple or cumulative metric.`,
       );
     const model = this.#index.model(tree.fact);
     const own = model === undefined ? undefined : this.#index.reachable(model).get(tree.time ?? "")?.grain;
