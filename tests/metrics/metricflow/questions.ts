@@ -21,7 +21,12 @@ interface Metric {
   readonly type_params: object;
 }
 
+interface TimeSpine {
+  readonly custom_granularities?: readonly { readonly name: string }[];
+}
+
 interface Manifest {
+  readonly nodes: Readonly<Record<string, { readonly time_spine?: TimeSpine | null }>>;
   readonly metrics: Readonly<Record<string, Metric>>;
   readonly semantic_models: Readonly<
     Record<string, { readonly entities: readonly { readonly name: string }[] }>
@@ -32,6 +37,8 @@ interface Manifest {
 export class Questions {
   readonly #url: string;
   readonly #random: () => number;
+  /** Parts of dates and custom periods: what does not follow from a longer period of the same time. */
+  readonly #isPart: RegExp;
   readonly #metrics: readonly string[];
   readonly #entities: ReadonlySet<string>;
   readonly #listed: (metrics: readonly string[]) => Promise<readonly string[]>;
@@ -48,7 +55,9 @@ export class Questions {
     random: () => number,
     groupsOf?: (metrics: readonly string[]) => Promise<readonly string[]>,
   ) {
-    const { metrics, semantic_models: models } = manifest as Manifest;
+    const { nodes, metrics, semantic_models: models } = manifest as Manifest;
+    const custom = Object.values(nodes).flatMap((node) => node.time_spine?.custom_granularities ?? []);
+    this.#isPart = new RegExp(`__(?:${["extract_\\w+", ...custom.map(({ name }) => name)].join("|")})$`);
     this.#url = url;
     this.#random = random;
     this.#listed = groupsOf ?? ((names) => this.#listedByApi(names));
@@ -67,7 +76,7 @@ export class Questions {
     const groups = await this.#groupsOf(metrics);
     const some = this.#some(groups, this.#below(4));
     // A week belongs to two months: MetricFlow takes the larger part of an offset week, where this API takes the whole.
-    const isPart = /__extract_/;
+    const isPart = this.#isPart;
     const times = some.filter((name) => isPart.test(name) || withoutGrain(name) !== name);
     const hasPartsToo = times.length === 1 || !metrics.some((name) => this.#onSpine.has(name));
     const asked = some.filter((name) =>
@@ -146,7 +155,8 @@ export class Questions {
     groups: readonly string[],
     ofTimes: boolean,
   ): Promise<readonly Filter[]> {
-    const others = groups.filter((name) => !/^metric_time|__extract_/.test(name));
+    // Of parts those of metric_time alone are filters.
+    const others = groups.filter((name) => !name.startsWith("metric_time") && !this.#isPart.test(name));
     const found: Filter[] = [];
     for (const name of new Set(this.#some(others, this.#below(3)).map(withoutGrain))) {
       const grain = GRAINS.find((each) => groups.includes(`${name}__${each}`));

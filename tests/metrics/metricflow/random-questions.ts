@@ -17,6 +17,20 @@ export interface Answered {
   readonly detail?: unknown;
 }
 
+/** As many rows as `Questions` asks for. */
+const PAGE = 50_000;
+
+/** The rows of all pages of a request. */
+async function everyRow(url: string, path: string): ReturnType<typeof askedRows> {
+  const first = await askedRows(url, path, KEYS.tier3);
+  const rows = [...first.rows];
+  for (let page = first.rows; page.length === PAGE;) {
+    page = (await askedRows(url, `${path}&offset=${String(rows.length)}`, KEYS.tier3)).rows;
+    for (const row of page) rows.push(row);
+  }
+  return { ...first, rows };
+}
+
 /** Random requests in both words; `byMetricFlow`: groups are those that MetricFlow has, not those that the API lists. */
 export async function* randomAnswers(
   { url, manifest, metricFlow }: Compared,
@@ -28,7 +42,7 @@ export async function* randomAnswers(
   for (;;) {
     const { path, asked } = await questions.next();
     const [{ status, rows, text }, answer] = await Promise.all([
-      askedRows(url, path, KEYS.tier3),
+      everyRow(url, path),
       metricFlow.answer(asked),
     ]);
     const detail = text.slice(0, 400);
