@@ -57,6 +57,13 @@ it("filters by them, in requests and in the project", async () => {
     { metric_time__year: "2026-01-01", amount: 12 },
   ]);
   expect(await ask("amount_of_a_quarter")).toEqual([{ amount_of_a_quarter: 12 }]);
+  expect(await ask("amount?order__ordered_at__fiscal_quarter=Q2026-1")).toEqual([{ amount: 124 }]);
+  expect(await ask("amount?order__ordered_at__fiscal_quarter[ne]=Q2026-1&customer=10")).toEqual([
+    { amount: 12 },
+  ]);
+  expect(await ask("running?order__ordered_at__fiscal_quarter=Q2026-1&group_by=metric_time__month")).toEqual(
+    await ask("running?metric_time__fiscal_quarter=Q2026-1&group_by=metric_time__month"),
+  );
 });
 
 it("rows of another organization are in no custom period", async () => {

@@ -112,6 +112,10 @@ function sumType(kind: string, type: string, isClickhouse: boolean): string | nu
   return kind === "decimal" ? "numeric" : null;
 }
 
+/** A part of another date than the metric's: there are six for each. */
+const isOtherPart = (name: string): boolean =>
+  /__extract_[a-z]+$/.test(name) && !name.startsWith(`${METRIC_TIME}__`);
+
 /** Groups filter by operators of their type. Where none is declared, as of an expression, the database has it. */
 export function groupFilters(
   groups: readonly AggregateGroup[],
@@ -119,7 +123,7 @@ export function groupFilters(
 ): readonly ColumnFilter[] {
   return groups.flatMap(({ name, grains }): readonly ColumnFilter[] => {
     if (grains !== undefined) return [{ column: name, type: "date" }];
-    if (types.isDerived?.(name) === true && !name.startsWith(`${METRIC_TIME}__`)) return [];
+    if (types.isDerived?.(name) === true && isOtherPart(name)) return [];
     const declared = types.group(name).type;
     const type = declared === null ? "text" : filterTypeOf(declared, !types.isClickhouse);
     return type === null ? [] : [{ column: name, type }];

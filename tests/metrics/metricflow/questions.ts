@@ -5,6 +5,8 @@ import type { MetricFlowRequest } from "./oracle.js";
 const PATH = "/v1/all/all";
 const GRAINS = ["minute", "hour", "day", "week", "month", "quarter", "year"];
 
+const isDatePart = /__extract_/;
+
 interface Question {
   readonly path: string;
   readonly asked: MetricFlowRequest;
@@ -37,8 +39,7 @@ interface Manifest {
 export class Questions {
   readonly #url: string;
   readonly #random: () => number;
-  /** Parts of dates and custom periods: what does not follow from a longer period of the same time. */
-  readonly #isPart: RegExp;
+  readonly #custom: readonly string[];
   readonly #metrics: readonly string[];
   readonly #entities: ReadonlySet<string>;
   readonly #listed: (metrics: readonly string[]) => Promise<readonly string[]>;
@@ -56,8 +57,9 @@ export class Questions {
     groupsOf?: (metrics: readonly string[]) => Promise<readonly string[]>,
   ) {
     const { nodes, metrics, semantic_models: models } = manifest as Manifest;
-    const custom = Object.values(nodes).flatMap((node) => node.time_spine?.custom_granularities ?? []);
-    this.#isPart = new RegExp(`__(?:${["extract_\\w+", ...custom.map(({ name }) => name)].join("|")})$`);
+    this.#custom = Object.values(nodes).flatMap((node) =>
+      (node.time_spine?.custom_granularities ?? []).map(({ name }) => name),
+    );
     this.#url = url;
     this.#random = random;
     this.#listed = groupsOf ?? ((names) => this.#listedByApi(names));
@@ -76,11 +78,12 @@ export class Questions {
     const groups = await this.#groupsOf(metrics);
     const some = this.#some(groups, this.#below(4));
     // A week belongs to two months: MetricFlow takes the larger part of an offset week, where this API takes the whole.
-    const isPart = this.#isPart;
-    const times = some.filter((name) => isPart.test(name) || withoutGrain(name) !== name);
+    // Neither follows from a longer period of the same time.
+    const isPart = (name: string): boolean => isDatePart.test(name) || this.#customOf(name) !== undefined;
+    const times = some.filter((name) => isPart(name) || withoutGrain(name) !== name);
     const hasPartsToo = times.length === 1 || !metrics.some((name) => this.#onSpine.has(name));
     const asked = some.filter((name) =>
-      isPart.test(name)
+      isPart(name)
         ? hasPartsToo
         : !name.endsWith("__week") || !some.some((each) => /__(month|quarter|year)$/.test(each)),
     );
@@ -156,11 +159,11 @@ export class Questions {
     ofTimes: boolean,
   ): Promise<readonly Filter[]> {
     // Of parts those of metric_time alone are filters.
-    const others = groups.filter((name) => !name.startsWith("metric_time") && !this.#isPart.test(name));
+    const others = groups.filter((name) => !name.startsWith("metric_time") && !isDatePart.test(name));
     const found: Filter[] = [];
     for (const name of new Set(this.#some(others, this.#below(3)).map(withoutGrain))) {
       const grain = GRAINS.find((each) => groups.includes(`${name}__${each}`));
-      if (grain !== undefined && !ofTimes) continue;
+      if ((grain ?? this.#customOf(name)) !== undefined && !ofTimes) continue;
       const values = await this.#valuesOf(metric, grain === undefined ? name : `${name}__${grain}`);
       if (values.length === 0) continue;
       const column = grain === undefined ? this.#reference(name) : reference("TimeDimension", name, grain);
@@ -190,7 +193,14 @@ export class Questions {
     return this.#pick(kinds);
   }
 
+  /** The custom period that a name ends with. */
+  #customOf(name: string): string | undefined {
+    return this.#custom.find((each) => name.endsWith(`__${each}`));
+  }
+
   #reference(name: string): string {
+    const custom = this.#customOf(name);
+    if (custom !== undefined) return reference("TimeDimension", name.slice(0, -2 - custom.length), custom);
     const elements = name.split("__");
     const last = elements.at(-1) ?? "";
     if (!this.#entities.has(last)) return reference("Dimension", name);
