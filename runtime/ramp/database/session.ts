@@ -73,9 +73,9 @@ export class DbSession {
   }
 
   /** Sends a condition without waiting for it: where it is false the transaction fails with `failure`, and no statement after it takes effect. */
-  require(condition: string, values: readonly unknown[], failure: Error): void {
+  require(condition: string, values: readonly unknown[], failure: () => Error): void {
     this.send(`SELECT ramp.require_row(${condition})`, values).catch(() => {
-      if (this.failure instanceof PreconditionFailed) this.failure = failure;
+      if (this.failure instanceof PreconditionFailed) this.failure = failure();
     });
   }
 
