@@ -27,6 +27,16 @@ const url = await serveManifest(
         aggregate: { group_by: ["shop"], measures: { volume: { agg: "sum", column: "amount" } } },
       },
     },
+    {
+      ...{ name: "followed", schema, alias: "sales", tags: ["production", "shop", "api:followed", "tier1"] },
+      columns: { shop: integer, amount: bigint },
+      key: "shop",
+      api: { allow_unfiltered: true, pagination: { enabled: true, default_limit: 7, max_limit: 50 } },
+      routewright: {
+        cursor: true,
+        aggregate: { group_by: ["shop"], measures: { volume: { agg: "sum", column: "amount" } } },
+      },
+    },
   ]),
   { DATABASE_URL: engineUrl() },
 );
@@ -62,3 +72,13 @@ it.each([
   expect(pages.map((rows) => rows.length)).toEqual(sizes);
   expect(pages.flat()).toEqual(page.includes("offset") ? ALL.slice(10) : ALL);
 });
+
+it.each(["", ".csv", ".ndjson", ".parquet", ".arrow", ".arrows"])(
+  "the total of an endpoint whose rows have a cursor has none, in %s",
+  async (suffix) => {
+    const { status, headers } = await sendRequest(url, `/v1/shop/followed${suffix}?measures=volume`, {
+      key: KEYS.tier1,
+    });
+    expect([status, headers["link"]]).toEqual([200, undefined]);
+  },
+);

@@ -171,8 +171,8 @@ export function queryOf(
 ): Result<ResolvedQuery> {
   if (isHttpError(selection)) return selection;
   const selected = own === null ? selection : { ...selection, conditions: [own, ...selection.conditions] };
-  const hasCursor = endpoint.spec.cursor !== undefined || (selection.grouping?.groups.length ?? 0) > 0;
-  const paged = hasCursor ? afterCursor(gateway, endpoint, fields, selected) : selected;
+  const pagedBy = selection.grouping ? selection.grouping.groups[0] : endpoint.spec.cursor;
+  const paged = pagedBy !== undefined ? afterCursor(gateway, endpoint, fields, selected) : selected;
   if (isHttpError(paged)) return paged;
   const { relation, path: route, requireFresh } = endpoint.spec;
   const mustBeFresh = requireFresh === true && readRequireFresh(fields);
