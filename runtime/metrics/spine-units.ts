@@ -6,11 +6,13 @@ import {
   aggregate,
   type ColumnExpression,
   compute,
+  filter,
   groupName,
   joinRows,
   kept,
   PERIOD,
   type PlanStep,
+  type ReadColumns,
   TIME,
   VALUE,
   windows,
@@ -48,7 +50,11 @@ export function rowsInUnits(build: GroupsBuild, use: LeafUse, units: SpineUnits)
           units,
           times.map((group) => groupName(group)),
         )
-      : onShownDays(build, leaf, units, onTime, isFiltered ? "removed" : "null");
+      : filter(
+          onShownDays(build, leaf, units, onTime, "null"),
+          // Not by another join: the types of the groups do not follow from what a request asks.
+          ...(isFiltered ? [({ value }: ReadColumns) => sql`${value(PERIOD)} IS NOT NULL`] : []),
+        );
   const joined = joinRows(rows, days, (row, day) =>
     build.dialect.infix(row.value(TIME), "=", day.value(DAY)),
   );

@@ -93,6 +93,14 @@ it("dates and filters of a request are on the later days and on the rows", async
     { metric_time__month: "2026-03-01", quarter_ago: 7 },
     { metric_time__month: "2026-05-01", quarter_ago: 11 },
   ]);
+  expect(
+    await ask(
+      "quarter_ago?group_by=metric_time__fiscal_quarter&start_date=2026-02-01&sort_by=metric_time__fiscal_quarter",
+    ),
+  ).toEqual([
+    { metric_time__fiscal_quarter: "Q2026-1", quarter_ago: 12 },
+    { metric_time__fiscal_quarter: "Q2026-2", quarter_ago: 111 },
+  ]);
   expect(await ask("quarter_ago?group_by=metric_time__year&customer=20")).toEqual([
     { metric_time__year: "2026-01-01", quarter_ago: 111 },
   ]);
