@@ -33,7 +33,7 @@ function orderOf({ groups }: RollUp): readonly number[] {
   return [...times, ...all.filter(({ grain }) => grain === undefined)].map(({ i }) => i);
 }
 
-export interface Reading {
+export interface GroupsReading {
   readonly direction: Direction;
   /** Of the rows themselves, not of the roll-up. */
   readonly ofRows?: true;
@@ -45,7 +45,7 @@ export interface Reading {
 export async function readGroups(
   { relation, aggregate }: CatalogueEntry,
   rollUp: RollUp,
-  { direction, ofRows, conditions = [], timeoutMs }: Reading,
+  { direction, ofRows, conditions = [], timeoutMs }: GroupsReading,
   warehouse: Pick<Warehouse, "rows">,
 ): Promise<{ readonly lines: readonly GroupLine[]; readonly isRead: boolean }> {
   const { of, groups, totals } = rollUp;

@@ -3,7 +3,7 @@ import type { RollUp } from "@routewright/runtime/model";
 import { QueryTimeout, type Warehouse } from "@routewright/runtime/server";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import type { Mismatch } from "./checks.js";
-import { type GroupLine, groupsAtEnd, readGroups, type Reading, SAMPLE } from "./roll-up-groups.js";
+import { type GroupLine, groupsAtEnd, readGroups, type GroupsReading, SAMPLE } from "./roll-up-groups.js";
 import { uncompared, unread, wrong } from "./roll-up-mismatches.js";
 
 /** Times that statements may take, in milliseconds. */
@@ -100,7 +100,7 @@ async function verifyRollUp(
 }
 
 /** Reads groups; null where the statement takes too long. */
-type Read = (reading: Reading) => Promise<Awaited<ReturnType<typeof readGroups>> | null>;
+type Read = (reading: GroupsReading) => Promise<Awaited<ReturnType<typeof readGroups>> | null>;
 
 /** Groups of a roll-up beside those of the rows that it is made from. `isPart`: of those that have a few values only. */
 interface ComparedGroups {
@@ -114,7 +114,7 @@ async function besideRows(
   read: Read,
   rollUp: RollUp,
   found: readonly GroupLine[],
-  { direction, all: timeoutMs, some }: CompareLimits & Pick<Reading, "direction">,
+  { direction, all: timeoutMs, some }: CompareLimits & Pick<GroupsReading, "direction">,
 ): Promise<ComparedGroups | null> {
   const all = timeoutMs === 0 ? null : await read({ direction, timeoutMs, ofRows: true });
   if (all !== null) return { own: all.lines, other: found, isPart: false };

@@ -3,17 +3,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** What writes Prometheus text. Loaded at the first scrape. */
 
-export type Labels<Name extends string = string> = Readonly<Record<Name, string | number>>;
+export type LabelValues<Name extends string = string> = Readonly<Record<Name, string | number>>;
 
 /** A series of a counter or a gauge. */
 export interface CountedSeries {
-  readonly labels: Labels;
+  readonly labels: LabelValues;
   value: number;
 }
 
 /** A series of a histogram. */
 export interface DurationSeries {
-  readonly labels: Labels;
+  readonly labels: LabelValues;
   /** Of the buckets, in seconds. */
   readonly bounds: readonly number[];
   /** By the first bucket that a duration belongs to; the last are longer than all bounds. */

@@ -4,7 +4,7 @@ import type {
   CollectedMetric,
   CountedSeries,
   DurationSeries,
-  Labels,
+  LabelValues,
   MetricsReader,
   MetricsSnapshot,
 } from "./prometheus.js";
@@ -103,16 +103,16 @@ export class ServiceMetrics<Label extends string> {
 /** What is counted by labels. */
 class ByLabels<Name extends string, Counted> {
   readonly #names: readonly Name[];
-  readonly #open: (labels: Labels<Name>) => Counted;
+  readonly #open: (labels: LabelValues<Name>) => Counted;
   /** Bounded by the values of the labels, which come from closed sets. */
   readonly #counted = new Map<string, Counted>();
 
-  constructor(names: readonly Name[], open: (labels: Labels<Name>) => Counted) {
+  constructor(names: readonly Name[], open: (labels: LabelValues<Name>) => Counted) {
     this.#names = names;
     this.#open = open;
   }
 
-  of(labels: Labels<Name>): Counted {
+  of(labels: LabelValues<Name>): Counted {
     let key = "";
     for (const name of this.#names) key += `${String(labels[name])}\0`;
     let counted = this.#counted.get(key);
@@ -126,12 +126,12 @@ class ByLabels<Name extends string, Counted> {
 }
 
 class Durations implements DurationSeries {
-  readonly labels: Labels;
+  readonly labels: LabelValues;
   readonly bounds: readonly number[];
   readonly counts: Float64Array;
   seconds = 0;
 
-  constructor(labels: Labels, bounds: readonly number[]) {
+  constructor(labels: LabelValues, bounds: readonly number[]) {
     this.labels = labels;
     this.bounds = bounds;
     this.counts = new Float64Array(bounds.length + 1);
@@ -150,12 +150,12 @@ class Durations implements DurationSeries {
  * of the old generation for each.
  */
 class ResponseCounts {
-  readonly #labels: Labels;
+  readonly #labels: LabelValues;
   /** By status and method. Bounded by the statuses of the service. */
   readonly #requests = new Map<number, CountedSeries>();
   readonly #durations: Durations;
 
-  constructor(labels: Labels, durations: Durations) {
+  constructor(labels: LabelValues, durations: Durations) {
     this.#labels = labels;
     this.#durations = durations;
   }
