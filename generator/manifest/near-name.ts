@@ -1,3 +1,4 @@
+import { Remembered } from "./remembered.js";
 import { HIDDEN } from "./strings.js";
 
 /** How sure it is that a text means one of our names: `near` is an error, `distant` a warning. */
@@ -50,21 +51,17 @@ function isMisspelt(text: string, namespace: string): boolean {
   );
 }
 
-/** By list of names, then by text: the same keys and tags stand at thousands of models. */
-const FOUND = new Map<string, Map<string, NearName | null>>();
-
-/** Texts of a list that are kept; then all are forgotten. */
-const MOST_TEXTS = 10_000;
+/** By list of names: the same keys and tags stand at thousands of models. Bounded by the names of ours. */
+const FOUND = new Map<string, Remembered<NearName | null>>();
 
 function remembered(list: string, text: string, find: () => NearName | null): NearName | null {
-  const texts = FOUND.get(list) ?? new Map<string, NearName | null>();
-  const known = texts.get(text);
-  if (known !== undefined) return known;
-  if (texts.size >= MOST_TEXTS) texts.clear();
-  const found = find();
-  FOUND.set(list, texts.set(text, found));
-  return found;
+  const found = FOUND.get(list) ?? new Remembered(MOST_TEXTS);
+  FOUND.set(list, found);
+  return found.of(text, find);
 }
+
+/** Texts that are kept of a list. */
+const MOST_TEXTS = 10_000;
 
 /** No misspelling of a name of ours is longer. */
 const MAX_LENGTH = 60;

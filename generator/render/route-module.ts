@@ -8,6 +8,7 @@ import {
 } from "@routewright/runtime/model";
 import type * as TsMorph from "ts-morph";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
+import { Remembered } from "../manifest/remembered.js";
 import { docComment, lineComment, literal, type LiteralValue, Properties } from "./code.js";
 import { queryMembers, rowMembers, type TypeMember } from "./route-members.js";
 
@@ -41,19 +42,10 @@ function interfaceBody(properties: readonly TypeMember[]): string {
 }
 
 /** By their content: catalogues repeat columns and parameters thousands of times. */
-const MEMBERS = new Map<string, string>();
-
-/** Members that are kept; then all are forgotten. */
-const MOST_MEMBERS = 10_000;
+const MEMBERS = new Remembered<string>(10_000);
 
 function memberText(member: TypeMember): string {
-  const key = JSON.stringify(member);
-  const known = MEMBERS.get(key);
-  if (known !== undefined) return known;
-  if (MEMBERS.size >= MOST_MEMBERS) MEMBERS.clear();
-  const text = printed(member);
-  MEMBERS.set(key, text);
-  return text;
+  return MEMBERS.of(JSON.stringify(member), () => printed(member));
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type Column, type Endpoint, MAX_TYPE_TEXT, typeTextOf } from "@routewright/runtime/model";
+import { Remembered } from "../../manifest/remembered.js";
 import type { Dialect, TypeConstructor } from "./constructors.js";
 import {
   type AnyType,
@@ -25,14 +26,12 @@ import { dialectOf } from "./warehouse-names.js";
  */
 export function dataTypeOf(text: string | null | undefined): DataType {
   if (text === null || text === undefined) return UNKNOWN;
-  const type = known.get(text) ?? read(text, SERVED, asRead);
-  if (known.size < MAX_KNOWN && text.length < 100) known.set(text, type);
-  return type;
+  const reading = (): DataType => read(text, SERVED, asRead);
+  return text.length < 100 ? KNOWN.of(text, reading) : reading();
 }
 
-/** A cache: thousands of columns share few types, and each is read for its interface and for OpenAPI. */
-const known = new Map<string, DataType>();
-const MAX_KNOWN = 1000;
+/** Thousands of columns share few types, and each is read for its interface and for OpenAPI. */
+const KNOWN = new Remembered<DataType>(1000);
 
 /** As `dataTypeOf`, for a comparison: each type that is not known has its name, or is what `meant` says that it is. */
 export function namedTypeOf(
