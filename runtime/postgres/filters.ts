@@ -13,8 +13,6 @@ import { bind, identifier, literal, sql, type BindValue, type Sql } from "../cor
 import {
   type ColumnCondition,
   type Condition,
-  isGroup,
-  ownMark,
   type Selection,
   type TypedValue,
 } from "../core/model/query.js";
@@ -56,17 +54,8 @@ const DIALECT: FilterDialect<FilterSide, Selection> = {
   always: (holds) => (holds ? sql`TRUE` : sql`FALSE`),
 };
 
-/** A condition without its values: what decides the text of its SQL. U+0000 separates the parts, and the number of members delimits a group. */
-export function formOf(condition: Condition, columns: ResultColumns): string {
-  if (isGroup(condition))
-    return `\0\0\0${condition.operator}${String(condition.of.length)}${condition.of.map((each) => formOf(each, columns)).join("")}`;
-  const { column, operator, timezone = "" } = condition;
-  const letterCase = "case" in condition ? (condition.case ?? "") : "";
-  return `\0${ownMark(condition)}${column}\0${operator}\0${letterCase}${variantOf(condition, columns)}\0${timezone}`;
-}
-
 /** The part of a condition's value that decides the text of its SQL. */
-function variantOf(condition: ColumnCondition, columns: ResultColumns): string {
+export function variantOf(condition: ColumnCondition, columns: ResultColumns): string {
   if (condition.operator === "null") return String(condition.value);
   return isText(condition, filteredColumn(condition, columns)) ? "text" : "";
 }

@@ -1,4 +1,4 @@
-import { groupingKey } from "../core/model/query-key.js";
+import { conditionForm, groupingKey } from "../core/model/query-key.js";
 import type { EngineQuery } from "../core/warehouse/base-engine.js";
 import { servedOf } from "../core/warehouse/served-columns.js";
 import type { Relation, SortKey } from "../core/model/endpoint.js";
@@ -6,7 +6,7 @@ import { columnsOf, type Page, type Selection } from "../core/model/query.js";
 import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import { columnValue, placeholder, showsType, sortKeyOf, typeField, typesOf } from "./columns.js";
 import { hiddenKeys, PlannedRows, PreparedColumns, preparedOf, type RowFields } from "./prepared-columns.js";
-import { formOf as conditionForm, PATH, where } from "./filters.js";
+import { PATH, variantOf, where } from "./filters.js";
 import { rangesAfter } from "./keyset.js";
 import { aggregateName } from "./qualified-names.js";
 import {
@@ -92,7 +92,7 @@ function formOf(
   let form = `${use}\0${schema}\0${name}\0`;
   if (grouping !== undefined) form += groupingKey(grouping);
   form += page === null ? "" : `${page.lookAhead ? "look ahead" : "page"}${pageForm(page)}`;
-  for (const condition of conditions) form += conditionForm(condition, columns);
+  for (const condition of conditions) form += conditionForm(condition, (each) => variantOf(each, columns));
   for (const [column, direction] of sort) form += `\0\0${column}\0${direction}`;
   // Which of the values are null decides the conditions.
   if (keyset !== undefined)

@@ -3,6 +3,7 @@ import { CLICKHOUSE_AGGREGATES } from "../../runtime/clickhouse/aggregates.js";
 import { finished } from "../../runtime/clickhouse/parameters.js";
 import type { Leaf } from "../../runtime/core/model/aggregate.js";
 import { type Condition, OWN_ROWS, type Selection, withDigest } from "../../runtime/core/model/query.js";
+import { conditionForm, queryKey } from "../../runtime/core/model/query-key.js";
 import { SchemaCache } from "../../runtime/core/warehouse/schema-cache.js";
 import { resolved, type Sql } from "../../runtime/core/warehouse/sql.js";
 import type { ResultColumns } from "../../runtime/core/warehouse/warehouse.js";
@@ -130,4 +131,19 @@ describe("a kept statement of groups", () => {
     expect(made.size).toBe(2);
     expect(text).toContain("DateTime");
   });
+});
+
+it("conditions that differ in what they are on have keys of their own, with their values and without", () => {
+  const condition = { name: "filter", column: "amount", operator: "gt", type: "value", value: "5" } as const;
+  const all: readonly Condition[] = [
+    condition,
+    { ...condition, on: "period" },
+    { ...condition, on: "earlier period" },
+    { ...condition, measure: "volume" },
+    { operator: "and", name: "filter", of: [condition] },
+  ];
+  expect(new Set(all.map((each) => conditionForm(each, () => ""))).size).toBe(all.length);
+  const query = { relation: ["shop", "payments"] as const, format: "json", timeoutMs: 0 } as const;
+  const keys = all.map((each) => queryKey({ ...query, selection: selectionOf(each) }));
+  expect(new Set(keys).size).toBe(all.length);
 });

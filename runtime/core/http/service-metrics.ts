@@ -3,7 +3,6 @@ import { droppedLogLines } from "./logger.js";
 import type {
   CollectedMetric,
   CountedSeries,
-  DurationSeries,
   LabelValues,
   MetricsReader,
   MetricsSnapshot,
@@ -125,7 +124,7 @@ class ByLabels<Name extends string, Counted> {
   }
 }
 
-class Durations implements DurationSeries {
+class Durations {
   readonly labels: LabelValues;
   readonly bounds: readonly number[];
   readonly counts: Float64Array;

@@ -1,6 +1,6 @@
 import { BoundedCache } from "../http/bounded-cache.js";
-import { type Condition, isGroup, type Selection } from "../model/query.js";
-import { groupingKey } from "../model/query-key.js";
+import type { Selection } from "../model/query.js";
+import { conditionForm, groupingKey } from "../model/query-key.js";
 import type { PreparedGrouping } from "./aggregate-dialect.js";
 import type { RowSource } from "./schema-cache.js";
 import type { Sql } from "./sql.js";
@@ -76,16 +76,8 @@ async function isCurrent(
   return true;
 }
 
-/** All of a selection that its statement follows from, except the values. U+0000 is in no name. */
+/** All of a selection that its statement follows from, except the values. Messages name the parameters. */
 function formOf({ grouping, conditions }: Selection): string {
   if (grouping === undefined) throw new Error("Not a grouping.");
-  return groupingKey(grouping) + conditions.map(conditionForm).join("");
-}
-
-function conditionForm(condition: Condition): string {
-  const { name, operator } = condition;
-  if (isGroup(condition))
-    return `\0\0\0${name}\0${operator}\0${String(condition.of.length)}${condition.of.map(conditionForm).join("")}`;
-  const { column, measure = "", on = "" } = condition;
-  return `\0\0${name}\0${column}\0${operator}\0${measure}\0${on}`;
+  return groupingKey(grouping) + conditions.map((each) => conditionForm(each, ({ name }) => name)).join("");
 }
