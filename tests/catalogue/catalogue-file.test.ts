@@ -29,7 +29,8 @@ describe("the catalogue of a generated folder", () => {
   it("is read without the code of its schema where it is as it was written", () => {
     expect(read(written)).toMatchObject({ ok: true });
     // In a process of its own: other tests load the schema.
-    const script = `      const { readCatalogueIn } = await import("./generator/catalogue/catalogue-file.ts");
+    const script = `const { createRequire } = await import("node:module");
+      const { readCatalogueIn } = await import("./generator/catalogue/catalogue-file.ts");
       const { ok } = readCatalogueIn(${JSON.stringify(folder)});
       const { cache } = createRequire(import.meta.url);
       console.log(ok, Object.keys(cache).some((file) => file.endsWith("validators/catalogue.cjs")));`;
