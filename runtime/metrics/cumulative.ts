@@ -48,13 +48,19 @@ export function cumulativeLeaf(build: GroupsBuild, use: LeafUse, offset: Offset 
   return aggregate(rows, grouping.groups.map(groupName), [VALUE, total]);
 }
 
-/** Of which periods values are wanted. Where rows that count for a period count for all later ones of its group, the last one's suffices. */
+/**
+ * Of which periods values are wanted. Where rows that count for a period count for all later ones of its group, the last one's
+ * suffices; else the first or the last that they count for, where the periods of a group follow each other: those of a custom
+ * grain need not.
+ */
 function wantedPeriods(build: GroupsBuild, leaf: Leaf): Totals["periods"] {
   const { window, toGrain, periodAggregation } = leaf.cumulative ?? {};
   const finest = finestGrain(build, leaf);
   const isOfPeriods = finest === null || finest === timeGrainOf(build, leaf);
-  if (isOfPeriods || periodAggregation !== "last" || leaf.onSpine === true) return "each";
-  if (window !== undefined) return "last covered";
+  if (isOfPeriods || periodAggregation === "average" || leaf.onSpine === true) return "each";
+  const isWhole = timeGroups(build, leaf).every(({ derived }) => derived === undefined);
+  if (periodAggregation === "first") return isWhole ? "first covered" : "each";
+  if (window !== undefined) return isWhole ? "last covered" : "each";
   const isCovered =
     toGrain === undefined ||
     timeGroups(build, leaf).some(({ grain, derived }) => derived === undefined && isWithin(grain, toGrain));

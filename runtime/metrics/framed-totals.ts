@@ -16,28 +16,9 @@ import {
   VALUE,
   windows,
 } from "./plan.js";
-import {
-  accumulated,
-  COUNTED,
-  END,
-  END_LAST,
-  FIRST,
-  FIRST_LAST,
-  lastPeriods,
-  NEXT_ROW,
-  numberOf,
-  ownGroups,
-  periodsFor,
-  placed,
-  POSITION,
-  positions,
-  type Running,
-  type Totals,
-  UNTIL,
-  untilNext,
-} from "./period-positions.js";
+import { accumulated, COUNTED, ownGroups, POSITION, type Running, type Totals } from "./period-positions.js";
+import { NUMBER, wantedRepeats } from "./repeated-rows.js";
 
-const NUMBER = "number";
 const AT = "position of the moment";
 const MOMENT = "moment";
 const AT_MOMENT = "value at the moment";
@@ -52,10 +33,10 @@ export function framedTotals(
   const { build } = totals;
   const { infix } = build.dialect;
   const own = ownGroups(totals);
-  const { counted, first, below, at, periods } = momentsOf(totals, rows, running);
+  const { columns, first, below, at, periods } = wantedRepeats(totals);
   const each: PlanStep = {
     kind: "repeat",
-    rows: counted,
+    rows: windows(accumulated(totals, rows, running), ...columns),
     number: NUMBER,
     // The number before its first is the row itself.
     from: ({ value }) => infix(value(first), "-", sql`1`),
@@ -94,78 +75,4 @@ function byPosition({ build, leaf }: Totals, periods: PlanStep): PlanStep {
     ({ value }) =>
       build.dialect.atEnd("first", value(name), value(POSITION));
   return aggregate(periods, [POSITION], ...[PERIOD, ...groups].map((name) => [name, only(name)] as const));
-}
-
-/** Rows with the numbers of the periods that they are repeated for: from one column on, below another value; `at`: the position of a number in `periods`. */
-interface Moments {
-  readonly counted: PlanStep;
-  readonly first: string;
-  readonly below: ColumnExpression;
-  readonly at: ColumnExpression;
-  readonly periods: PlanStep;
-}
-
-function momentsOf(totals: Totals, rows: PlanStep, running: Running): Moments {
-  if (totals.periods === "last covered") return lastMoments(totals, rows, running);
-  const own = ownGroups(totals);
-  const counted = accumulated(totals, placed(totals, rows), [...own, FIRST, END, TIME], running);
-  return {
-    counted: windows(counted, [UNTIL, untilNext(totals, own)]),
-    first: FIRST,
-    below: ({ value }) => value(UNTIL),
-    at: ({ value }) => value(NUMBER),
-    periods: positions(totals),
-  };
-}
-
-const NEXT_LAST = "first of last positions of the next row";
-
-/**
- * Of the periods of a row only the last of each time group, and the last that it counts for where no other row follows at once:
- * a million rows in 1,000 groups that count for 365 days have 1.0 million of these, 4.5 million of all.
- */
-function lastMoments(totals: Totals, rows: PlanStep, running: Running): Moments {
-  const { infix, functionName } = totals.build.dialect;
-  const own = ownGroups(totals);
-  const columns = [...own, FIRST, END, FIRST_LAST, END_LAST, TIME];
-  const counted = accumulated(totals, placed(totals, rows), columns, running);
-  const next: ColumnExpression = ({ value }) => {
-    const over = sql`${partitionBy(own.map(value))}ORDER BY ${value(FIRST)}, ${value(END)} ${NEXT_ROW}`;
-    return sql`${functionName("max")}(${value(FIRST_LAST)}) OVER (${over})`;
-  };
-  return {
-    counted: windows(counted, [UNTIL, untilNext(totals, own)], [NEXT_LAST, next]),
-    first: FIRST_LAST,
-    below: ({ value }) =>
-      sql`CASE WHEN ${infix(value(UNTIL), "=", value(END))} THEN ${infix(value(END_LAST), "+", sql`1`)} ELSE ${value(NEXT_LAST)} END`,
-    at: ({ value }) =>
-      sql`CASE WHEN ${infix(value(END_LAST), ">", value(NUMBER))} THEN ${ofLastAt(totals, value(NUMBER))} ELSE ${beforeEndAt(totals, value(END))} END`,
-    periods: keyedPeriods(totals),
-  };
-}
-
-/** Twice the number of a last period among these: even. */
-const ofLastAt = ({ build }: Totals, number: Part): Part => build.dialect.infix(number, "+", number);
-
-/** Of the period before an end position: odd. */
-function beforeEndAt({ build }: Totals, end: Part): Part {
-  const { infix } = build.dialect;
-  return infix(infix(end, "+", end), "+", sql`1`);
-}
-
-/** The last periods of the time groups, and all, by the keys that these two have. */
-function keyedPeriods(totals: Totals): PlanStep {
-  const { infix } = totals.build.dialect;
-  const periods = periodsFor(totals);
-  const names = [PERIOD, ...timeGroups(totals.build, totals.leaf).map(groupName)];
-  const numbered = (rows: PlanStep, key: (number: Part) => Part): PlanStep =>
-    compute(windows(rows, [POSITION, numberOf(totals)]), ...kept(names), [
-      POSITION,
-      ({ value }) => key(value(POSITION)),
-    ]);
-  const parts = [
-    numbered(lastPeriods(totals, periods), (number) => ofLastAt(totals, number)),
-    numbered(periods, (number) => beforeEndAt(totals, infix(number, "+", sql`1`))),
-  ];
-  return { kind: "union", parts };
 }

@@ -21,7 +21,6 @@ import {
   COUNTED,
   END,
   FIRST,
-  met,
   NEXT_ROW,
   ownGroups,
   placed,
@@ -30,6 +29,7 @@ import {
   UNTIL,
   untilNext,
 } from "./period-positions.js";
+import { eachPeriod, met, wantedRepeats } from "./repeated-rows.js";
 import { timedRows } from "./spine-periods.js";
 
 /**
@@ -74,7 +74,10 @@ function frameOf({ build, leaf }: Totals): ((time: Part) => Part) | null {
 function ofRows(totals: Totals, rows: PlanStep): PlanStep {
   const { build, leaf } = totals;
   const keys = [PERIOD, ...build.grouping.groups.map(groupName)];
-  return aggregate(met(totals, placed(totals, rows), FIRST, END), keys, [VALUE, totalOf(build, leaf)]);
+  return aggregate(met(totals, placed(totals, rows), eachPeriod(totals, FIRST, END)), keys, [
+    VALUE,
+    totalOf(build, leaf),
+  ]);
 }
 
 const IS_END = "is end";
@@ -123,17 +126,18 @@ function ofDistinct(totals: Totals, rows: PlanStep): PlanStep {
   return met(
     totals,
     filter(steps, ({ value }) => infix(value(COUNT), ">", sql`0`)),
-    AT,
+    eachPeriod(totals, AT),
   );
 }
 
 /** Nothing leaves the totals within a partition: the value of a row is that of the periods until the next. */
 function ofSteps(totals: Totals, rows: PlanStep, running: Running): PlanStep {
   const own = ownGroups(totals);
-  const steps = accumulated(totals, placed(totals, rows), [...own, FIRST, END], running);
+  const steps = accumulated(totals, rows, running);
   // Rows of one longer period end at the same position.
   const partition = totals.leaf.cumulative?.toGrain === undefined ? own : [...own, END];
   const total: ColumnExpression = ({ value }) =>
     running.over(value(COUNTED), sql` OVER (${partitionBy(partition.map(value))}ORDER BY ${value(FIRST)})`);
-  return met(totals, windows(steps, [UNTIL, untilNext(totals, own)], [VALUE, total]));
+  const { columns, ...repeats } = wantedRepeats(totals);
+  return met(totals, windows(steps, ...columns, [VALUE, total]), repeats);
 }

@@ -104,30 +104,51 @@ describe("a plan of groups", () => {
     expect(statement.split("upper(area)")).toHaveLength(2);
   });
 
-  it("repeats a row of a window for the last days of longer periods alone, and its last day", () => {
+  describe("of a cumulative metric repeats a row", () => {
     const spine = {
       name: "days",
       relation: ["shop", "days"] as const,
-      values: [{ name: "ds", column: "ds" }],
+      values: ["ds", "season"].map((name) => ({ name, column: name })),
     };
+    const season = { spine: "days", value: "season" };
     const aggregate = aggregateOf({
       relations: [...aggregateOf().relations, spine],
+      dimensions: [
+        ...aggregateOf().dimensions,
+        { name: "day__season", places: [], derived: { time: "day", ...season } },
+      ],
       spines: [{ relation: "days", value: "ds", grain: "day" }],
     });
-    const cumulative = { window: { count: 365, grain: "day" }, periodAggregation: "last" } as const;
-    const metric: Leaf = { ...volume, time: "day", cumulative };
-    const repeated = /generate_series\(\(s\."(.*?)" .*?ELSE s\."(.*?)" END/;
-    const byMonth = statementOf({ groups: [region, month], aggregate, metric });
-    expect(repeated.exec(byMonth)?.slice(1)).toEqual([
-      "first of last positions",
-      "first of last positions of the next row",
-    ]);
-    const byDay = statementOf({
-      groups: [region, { key: "day", name: "day", grain: "day" }],
-      aggregate,
-      metric,
+    const window = { count: 365, grain: "day" } as const;
+    const day: AskedGroup = { key: "day", name: "day", grain: "day" };
+    const bySeason: AskedGroup = { key: "day__season", name: "day__season" };
+    /** The columns with its first number, and with the one that the next row goes on from. */
+    const repeated = (cumulative: NonNullable<Leaf["cumulative"]>, ...groups: readonly AskedGroup[]) => {
+      const metric: Leaf = { ...volume, time: "day", cumulative };
+      const statement = statementOf({ groups: [region, ...groups], aggregate, metric });
+      const [, series = ""] = /generate_series\((.*?) AS "number"/.exec(statement) ?? [];
+      const columns = [...series.matchAll(/s\."(.*?)"/g)].map(([, column]) => column);
+      return [columns[0], columns.at(-1)];
+    };
+
+    it.each([
+      [{ window, periodAggregation: "last" }, "first of chosen positions"],
+      [{ window, periodAggregation: "first" }, "first number"],
+      [{ periodAggregation: "first" }, "first number"],
+      [{ toGrain: "year", periodAggregation: "first" }, "first number"],
+    ] as const)("for one day of each longer period, and one of its own: %j", (cumulative, first) => {
+      expect(repeated(cumulative, month)).toEqual([first, "first of chosen positions of the next row"]);
     });
-    expect(byDay).toMatch(/generate_series\(\(s\."first position" .*? \(s\."until position"/);
+
+    it.each([
+      [{ window, periodAggregation: "first" }, [day]],
+      [{ window, periodAggregation: "average" }, [month]],
+      // The days of a season of a month need not follow each other.
+      [{ window, periodAggregation: "first" }, [month, bySeason]],
+      [{ window, periodAggregation: "last" }, [month, bySeason]],
+    ] as const)("for each day: %j by %j", (cumulative, groups) => {
+      expect(repeated(cumulative, ...groups)).toEqual(["first position", "until position"]);
+    });
   });
 
   it("sorts and cuts the rows of a saved query", () => {
