@@ -41,7 +41,8 @@ describe("a project", () => {
     const [quiet, moved] = [await create(auth), await create(auth)];
     const since = new Date().toISOString();
     await world.call("POST", `/v1/intent/${moved}/transaction`, { auth, body: {} });
-    expect(ids(await get(`/v1/intents?updatedSince=${since}`, own.basic))).toEqual([moved]);
+    const changed = await get(`/v1/intents?updatedSince=${since}`, own.basic);
+    expect(ids(changed), `since ${since}: ${changed.text}`).toEqual([moved]);
     expect(ids(await get("/v1/intents?updatedSince=2020-01-01T00:00:00Z", own.basic))).toContain(quiet);
   });
 
