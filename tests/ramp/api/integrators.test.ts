@@ -39,10 +39,13 @@ describe("a project", () => {
     const own = await world.project();
     const auth = await newCustomer(world, own);
     const [quiet, moved] = [await create(auth), await create(auth)];
-    const since = new Date().toISOString();
+    const before = await get(`/v1/intents/${moved}`, own.basic);
+    // The service's own time: this process's clock may be set back meanwhile.
+    const since = String(before.json.intent.updatedAt);
     await world.call("POST", `/v1/intent/${moved}/transaction`, { auth, body: {} });
     const changed = await get(`/v1/intents?updatedSince=${since}`, own.basic);
     expect(ids(changed), `since ${since}: ${changed.text}`).toEqual([moved]);
+    expect(changed.json[0].intent.updatedAt > since).toBe(true);
     expect(ids(await get("/v1/intents?updatedSince=2020-01-01T00:00:00Z", own.basic))).toContain(quiet);
   });
 
