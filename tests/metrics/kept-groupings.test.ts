@@ -107,7 +107,7 @@ describe("a kept statement of groups", () => {
     expect(made.size).toBe(6);
   });
 
-  it("shows each caller only the rows of its own organization, whoever asked before", async () => {
+  it("shows each caller only the rows of its own organization, in any order of requests", async () => {
     const { ask } = keeper();
     const all = await ask(selectionOf(since("2026-01-01")));
     const ofOne = await ask(selectionOf(since("2026-01-01"), own("one")));

@@ -239,9 +239,12 @@ export class WorkerMetrics {
   retire(snapshot: MetricsSnapshot, died: boolean): void {
     if (died) this.#deaths++;
     const before = this.#ended;
-    this.#ended = import("../../../core/http/prometheus.js").then(async ({ combined }) =>
-      combined([await before, snapshot.filter(isCounter)]),
-    );
+    const both = async (): Promise<MetricsSnapshot> => {
+      const { combined } = await import("../../../core/http/prometheus.js");
+      return combined([await before, snapshot.filter(isCounter)]);
+    };
+    // Nobody waits for it: a rejection would end all workers.
+    this.#ended = both().catch(() => before);
   }
 
   /** Prometheus text. */
