@@ -57,6 +57,10 @@ it("filters by them, in requests and in the project", async () => {
     { metric_time__year: "2026-01-01", amount: 12 },
   ]);
   expect(await ask("amount_of_a_quarter")).toEqual([{ amount_of_a_quarter: 12 }]);
+  expect(await ask("amount?order__ordered_at__extract_month=2")).toEqual([{ amount: 111 }]);
+  expect(await ask("amount?order__ordered_at__extract_month[lt]=2&group_by=customer")).toEqual([
+    { customer: 10, amount: 12 },
+  ]);
   expect(await ask("amount?order__ordered_at__fiscal_quarter=Q2026-1")).toEqual([{ amount: 124 }]);
   expect(await ask("amount?order__ordered_at__fiscal_quarter[ne]=Q2026-1&customer=10")).toEqual([
     { amount: 12 },

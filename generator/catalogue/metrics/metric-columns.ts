@@ -5,7 +5,6 @@ import {
   groupKey,
   isDayGrain,
   type Leaf,
-  METRIC_TIME,
   type MetricTree,
 } from "@routewright/runtime/model";
 import type { DescribedColumn } from "../catalogue.js";
@@ -20,8 +19,6 @@ export interface DeclaredTypes {
   readonly value: (leaf: Leaf) => string | null;
   /** Whether the project marks a measure as private; of a model's own measures it marks none. */
   readonly isPrivate?: (measure: string) => boolean;
-  /** Whether a group is made of a time: of these only those of `metric_time` are filters, since each time has many. */
-  readonly isDerived?: (group: string) => boolean;
   readonly isClickhouse: boolean;
 }
 
@@ -112,10 +109,6 @@ function sumType(kind: string, type: string, isClickhouse: boolean): string | nu
   return kind === "decimal" ? "numeric" : null;
 }
 
-/** A part of another date than the metric's: there are six for each. */
-const isOtherPart = (name: string): boolean =>
-  /__extract_[a-z]+$/.test(name) && !name.startsWith(`${METRIC_TIME}__`);
-
 /** Groups filter by operators of their type. Where none is declared, as of an expression, the database has it. */
 export function groupFilters(
   groups: readonly AggregateGroup[],
@@ -123,7 +116,6 @@ export function groupFilters(
 ): readonly ColumnFilter[] {
   return groups.flatMap(({ name, grains }): readonly ColumnFilter[] => {
     if (grains !== undefined) return [{ column: name, type: "date" }];
-    if (types.isDerived?.(name) === true && isOtherPart(name)) return [];
     const declared = types.group(name).type;
     const type = declared === null ? "text" : filterTypeOf(declared, !types.isClickhouse);
     return type === null ? [] : [{ column: name, type }];

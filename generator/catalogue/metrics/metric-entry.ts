@@ -213,7 +213,6 @@ function declaredTypes(
   return {
     isClickhouse,
     isPrivate: (measure) => index.metrics.get(measure)?.node.isPrivate === true,
-    isDerived: (name) => dimensionsNamed(name).some(({ derived }) => derived !== undefined),
     group: (name) => {
       const all = dimensionsNamed(name);
       const [found] = all;

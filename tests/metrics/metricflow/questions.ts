@@ -158,12 +158,12 @@ export class Questions {
     groups: readonly string[],
     ofTimes: boolean,
   ): Promise<readonly Filter[]> {
-    // Of parts those of metric_time alone are filters.
-    const others = groups.filter((name) => !name.startsWith("metric_time") && !isDatePart.test(name));
+    const others = groups.filter((name) => !name.startsWith("metric_time"));
     const found: Filter[] = [];
     for (const name of new Set(this.#some(others, this.#below(3)).map(withoutGrain))) {
       const grain = GRAINS.find((each) => groups.includes(`${name}__${each}`));
-      if ((grain ?? this.#customOf(name)) !== undefined && !ofTimes) continue;
+      const isOfTime = (grain ?? this.#customOf(name)) !== undefined || isDatePart.test(name);
+      if (isOfTime && !ofTimes) continue;
       const values = await this.#valuesOf(metric, grain === undefined ? name : `${name}__${grain}`);
       if (values.length === 0) continue;
       const column = grain === undefined ? this.#reference(name) : reference("TimeDimension", name, grain);
@@ -201,6 +201,8 @@ export class Questions {
   #reference(name: string): string {
     const custom = this.#customOf(name);
     if (custom !== undefined) return reference("TimeDimension", name.slice(0, -2 - custom.length), custom);
+    const [time = "", part] = name.split(isDatePart);
+    if (part !== undefined) return reference("TimeDimension", time, undefined, part);
     const elements = name.split("__");
     const last = elements.at(-1) ?? "";
     if (!this.#entities.has(last)) return reference("Dimension", name);
@@ -210,12 +212,13 @@ export class Questions {
 }
 
 /** MetricFlow reads one entity in the name of a dimension, those before it in a list. */
-function reference(kind: "Dimension" | "TimeDimension", name: string, grain?: string): string {
+function reference(kind: "Dimension" | "TimeDimension", name: string, grain?: string, part?: string): string {
   const elements = name.split("__");
   const path = elements.slice(0, -2).map((each) => `'${each}'`);
   const parameters = [
     `'${elements.slice(-2).join("__")}'`,
     ...(grain === undefined ? [] : [`'${grain}'`]),
+    ...(part === undefined ? [] : [`date_part_name='${part}'`]),
     ...(path.length > 0 ? [`entity_path=[${path.join(", ")}]`] : []),
   ];
   return `{{ ${kind}(${parameters.join(", ")}) }}`;
