@@ -26,30 +26,25 @@ export function unread(entry: CatalogueEntry, { relation, of }: RollUp): readonl
   );
 }
 
+/** Names columns and no values: reports stand in the logs of CI. */
 export function wrong(
   entry: CatalogueEntry,
   { relation, of, groups, totals }: RollUp,
   own: GroupLine | undefined,
   other: GroupLine | undefined,
 ): readonly Mismatch[] {
-  const shown = own ?? other;
-  const group = groups.map(({ column }, i) => {
-    const value = shown?.values[groupKey(i)] ?? null;
-    return value === null
-      ? `${column} is null`
-      : `${column} = ${JSON.stringify(value).replace(/^"|"$/g, "")}`;
-  });
   const isSameGroup = groups.every((_, i) => own?.values[groupKey(i)] === other?.values[groupKey(i)]);
   const columns = totals
     .filter((_, i) => own?.values[totalKey(i)] !== other?.values[totalKey(i)])
     .map(({ column }) => column);
   const name = relation.join(".");
+  const by = list(groups.map(({ column }) => column));
   return mismatchAt(
     entry,
     "wrong-roll-up",
     isSameGroup
-      ? sentence`The roll-up ${name} has other totals than the rows of ${of} where ${list(group)}: ${list(columns)}.`
-      : sentence`The roll-up ${name} and the rows of ${of} have other groups, first where ${list(group)}.`,
-    "Build it after the model that it reads, and correct its SQL: one row for each combination of its groups, days in UTC.",
+      ? sentence`The roll-up ${name} has other totals than the rows of ${of} in a group by ${by}: ${list(columns)}.`
+      : sentence`The roll-up ${name} and the rows of ${of} have other groups by ${by}.`,
+    "Build it after the model that it reads, and correct its SQL: one row for each combination of its groups, days in UTC. A query that joins it to the grouped rows finds the groups that differ.",
   );
 }
