@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, readFile, writeFile, open } from "node:fs/promises";
@@ -151,13 +152,21 @@ function configOf(shards: readonly number[]): string {
 </clickhouse>`;
 }
 
-/** A port of the loopback address that nothing listens on. */
+/**
+ * A port that nobody listens on, below those that the system gives to sockets without a wish: none of them takes it before its
+ * server listens, or while that is started again.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = randomInt(20_000, 32_768);
+    const server = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (isFree) await new Promise((resolve) => server.close(resolve));
+    if (isFree) return port;
+  }
 }
 
 /** Waits until all threads of processes have stopped: after SIGSTOP a thread runs on until it takes notice. */
