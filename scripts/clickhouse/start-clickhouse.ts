@@ -29,6 +29,8 @@ export interface ClickhouseOptions {
   readonly tcpPort?: number;
   /** TCP ports of the servers of the cluster `shards`. */
   readonly shards?: readonly number[];
+  /** Settings of all of its users that no profile sets. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** A ClickHouse server of the npm package chdb: a child of this process, on the loopback address. Linux only. */
@@ -47,19 +49,21 @@ export class ClickhouseServer {
     const library = clickhouseLibrary();
     if (library === null) throw new Error(`ClickHouse is not installed: run ${CLICKHOUSE_INSTALL}.`);
     const { folder, httpPort = await freePort(), tcpPort = await freePort(), shards = [] } = options;
+    const own = Object.entries(options.settings ?? {}).map(([name, value]) => `--${name}=${value}`);
     await mkdir(folder, { recursive: true });
     const config = join(folder, "config.xml");
     await writeFile(config, configOf(shards));
     const log = await open(join(folder, "server.log"), "a");
-    const settings = [
+    const args = [
       `--path=${join(folder, "data")}`,
       "--listen_host=127.0.0.1",
       `--http_port=${String(httpPort)}`,
       `--tcp_port=${String(tcpPort)}`,
       `--config-file=${config}`,
       `--query=${SERVE}`,
+      ...own,
     ];
-    const child = spawn("python3", [inRoot("scripts/clickhouse/server.py"), library, ...settings], {
+    const child = spawn("python3", [inRoot("scripts/clickhouse/server.py"), library, ...args], {
       stdio: ["ignore", log.fd, log.fd],
       detached: true,
     });
