@@ -141,6 +141,9 @@ export async function queryClickhouse(
 const SERVE =
   "SYSTEM START LISTEN HTTP; SYSTEM START LISTEN TCP; SELECT sleepEachRow(1) FROM numbers(31536000) SETTINGS max_block_size=1 FORMAT Null";
 
+/** Each time that the log is written takes 20 ms of a processor. Who reads it asks for it (`SYSTEM FLUSH LOGS`). */
+const LOG_MS = 60_000;
+
 function configOf(shards: readonly number[]): string {
   const replicas = shards.map(
     (port) => `<shard><replica><host>127.0.0.1</host><port>${String(port)}</port></replica></shard>`,
@@ -152,7 +155,7 @@ function configOf(shards: readonly number[]): string {
   <users_config>${inRoot("scripts/clickhouse/users.xml")}</users_config>
   ${cluster}
   <access_control_improvements><select_from_system_db_requires_grant>true</select_from_system_db_requires_grant></access_control_improvements>
-  <query_log><database>system</database><table>query_log</table><flush_interval_milliseconds>500</flush_interval_milliseconds></query_log>
+  <query_log><database>system</database><table>query_log</table><flush_interval_milliseconds>${String(LOG_MS)}</flush_interval_milliseconds></query_log>
 </clickhouse>`;
 }
 
