@@ -92,8 +92,12 @@ describe.skipIf(servers === null)("a cluster of two ClickHouse servers", () => {
     const inTime = await serve(first.url("shop", "api:secret"), { STATEMENT_TIMEOUT_MS: "500" });
     expect([(await ask(url)).status, (await ask(inTime)).status]).toEqual([200, 200]);
     await first.freeze();
+    const refused: number[] = [];
     // The signal takes a moment.
-    await expect.poll(async () => (await ask(inTime)).status).toBe(500);
+    await expect
+      .poll(async () => refused.push((await ask(inTime, "long")).status) && refused.at(-1))
+      .not.toBe(200);
+    expect(refused.at(-1)).toBe(503);
     const [reply, health] = await Promise.all([ask(url), sendRequest(url, "/health")]);
     expect(statusAndBody(reply)).toEqual(UNREACHABLE);
     expect(reply.headers["retry-after"]).toBe("1");

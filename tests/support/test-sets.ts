@@ -68,7 +68,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("core/handler", "errors-behind", "replica"),
     ...within("core/request", "running-server", "unknown-keys"),
     ...within("core/response", "answers"),
-    ...within("core/warehouse", "fairness"),
+    ...within("core/warehouse", "fairness", "mute-database"),
     ...within("end-to-end", "secrets"),
     ...within("ddl", "at-once", "cluster", "while-served"),
     ...within("ramp/core", "secrets-in-logs"),

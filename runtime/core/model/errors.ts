@@ -337,7 +337,7 @@ export const ERRORS = {
   ),
   unreachable: unavailable(
     "The database cannot be reached. Try again in {n} seconds.",
-    "no server of the database accepts a connection; `Retry-After` has the seconds",
+    "no server of the database accepts a connection, or it does not respond within the query's time limit; `Retry-After` has the seconds",
   ),
   noSubscriptions: unavailable(
     "This server has no subscriptions. Its events are at /v1/system/events.",

@@ -30,12 +30,14 @@ import {
   type AggregateResult,
   type ColumnChange,
   ColumnMissing,
+  DatabaseUnreachable,
   type DescribedRelation,
   type DescribedSelect,
   type ExplainedFilter,
   type LastLoad,
   type QueryColumns,
   type QueryContext,
+  QueryTimeout,
   type ResultColumn,
   type ResultColumns,
   type Rows,
@@ -112,6 +114,7 @@ export abstract class BaseEngine implements Warehouse {
   readonly #relations: SchemaCache;
   readonly #statementTimeoutMs: number;
   readonly #groupings: Groupings;
+  #responds: Promise<boolean> | null = null;
 
   constructor(options: EngineOptions) {
     const {
@@ -131,20 +134,14 @@ export abstract class BaseEngine implements Warehouse {
     const disk = new Budget(streamSpoolMegabytes * 1024 * 1024);
     this.budget = { memory: new Budget(SPOOL_MEMORY_BYTES), disk };
     this.#relations = new SchemaCache({
-      describe: (relation) =>
-        this.describe(relation).catch((error: unknown) => {
-          throw this.translated(error);
-        }),
+      describe: (relation) => this.describe(relation).catch(this.#fail),
       changeIn: (error) => (error instanceof ColumnMissing ? "possible" : this.changeIn(error)),
       onColumns: options.onColumns ?? (() => undefined),
     });
     this.#groupings = new Groupings({
       dialect: () => this.aggregates,
       relations: this.#relations,
-      describe: (select) =>
-        this.describeSelect(select).catch((error: unknown) => {
-          throw this.translated(error);
-        }),
+      describe: (select) => this.describeSelect(select).catch(this.#fail),
       changeIn: (error) => this.changeIn(error),
       rollUpVersion: options.rollUpVersion ?? (() => null),
     });
@@ -228,9 +225,17 @@ export abstract class BaseEngine implements Warehouse {
         return run(own, columns);
       });
     } catch (error) {
-      throw this.translated(error);
+      return await this.#fail(error);
     }
   }
+
+  /** Rejects with the error as every engine reports it. One that has not answered in time may have gone mute in the midst of a result. */
+  readonly #fail = async (error: unknown): Promise<never> => {
+    const failure = this.translated(error);
+    if (!(failure instanceof QueryTimeout) || failure.cause !== undefined) throw failure;
+    this.#responds ??= this.isReachable().finally(() => (this.#responds = null));
+    throw (await this.#responds) ? failure : new DatabaseUnreachable(failure);
+  };
 
   /** Columns may have become others since the query was checked: its values would equal no row. */
   #requireValues(conditions: readonly Condition[], filtered: readonly ResultColumns[]): void {
@@ -255,21 +260,16 @@ export abstract class BaseEngine implements Warehouse {
     this.#relations.expire(selection.grouping === undefined ? [relation] : readBy(selection));
   }
 
-  columnsOf(query: ResolvedQuery, version: string | null): QueryColumns | Promise<QueryColumns> {
-    if (query.selection.grouping !== undefined) return this.#columnsOfGroups(query, version);
-    const columns = this.columns(query.relation, version);
-    return columns instanceof Promise ? columns.then(allOf) : allOf(columns);
-  }
-
-  async #columnsOfGroups(query: ResolvedQuery, version: string | null): Promise<QueryColumns> {
-    try {
+  columnsOf({ relation, selection }: ResolvedQuery, version: string | null) {
+    if (selection.grouping !== undefined) {
       const context = { version, isStillNeeded: () => true };
-      return await this.#groupings.run(query.selection, context, ({ filtered }, columns) =>
+      const asked = this.#groupings.run(selection, context, ({ filtered }, columns) =>
         Promise.resolve({ columns, filtered: filtered(columns) }),
       );
-    } catch (error) {
-      throw this.translated(error);
+      return asked.catch(this.#fail);
     }
+    const columns = this.columns(relation, version);
+    return columns instanceof Promise ? columns.then(allOf) : allOf(columns);
   }
 
   /** The shorter of the query's own time limit and that of every query; 0: none. */
@@ -313,7 +313,7 @@ export abstract class BaseEngine implements Warehouse {
       const columns = await this.columns(relation, null);
       return await this.explain(relation, explainedIn(columns, filter), columns);
     } catch (error) {
-      throw this.translated(error);
+      return await this.#fail(error);
     }
   }
 
