@@ -35,7 +35,7 @@ import { databaseType, filterType, parseType } from "./filter-types.js";
 import { nextRow, selectGroups, selectKeyed } from "./keyed-pages.js";
 import { relationLoads } from "./loads.js";
 import { finished } from "./parameters.js";
-import { printed, selectAggregate, selectRows, type SelectSource } from "./select.js";
+import { printed, selectAggregate, selectRows, type SelectSource, sourceOf } from "./select.js";
 import { RoleSettings, withinLimit } from "./settings.js";
 import type { ReadRows } from "./scanned-rows.js";
 import {
@@ -198,8 +198,8 @@ class ClickhouseEngine extends BaseEngine {
       });
   }
 
-  async #source({ relation, from, compared }: EngineQuery, columns: ResultColumns): Promise<SelectSource> {
-    return { relation, columns, underOwn: await this.#settings.underOwn(), ...(from && { from, compared }) };
+  async #source(query: EngineQuery, columns: ResultColumns): Promise<SelectSource> {
+    return sourceOf(query, columns, await this.#settings.underOwn());
   }
 
   protected async select(query: EngineQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {

@@ -35,6 +35,10 @@ export function keyOf(sort: readonly SortKey[], columns: ResultColumns, values: 
   return sql`[${join(texts, ", ")}]`;
 }
 
+/** Whether rows are on a page by their keys. */
+export const comparesKeys = (keyset: Keyset | undefined): boolean =>
+  keyset !== undefined && (keyset.after !== null || keyset.upTo !== undefined);
+
 /** The conditions of a page: its rows are after one key, and up to another. */
 export function keysetConditions(
   { after, upTo }: Keyset,

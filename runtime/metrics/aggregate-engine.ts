@@ -94,7 +94,7 @@ export class AggregateEngine {
         key: groupingKey(grouping),
         relations,
         describe: () =>
-          describe({ select: groupedRows(bare, []), names: answeredNames(grouping), relations }),
+          describe({ select: groupedRows(bare, []).select, names: answeredNames(grouping), relations }),
       },
       read: [...types]
         .filter(([, columns]) => columns.length > 0)

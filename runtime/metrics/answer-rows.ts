@@ -7,7 +7,7 @@ import {
 } from "../core/model/aggregate.js";
 import { changeName, previousName } from "../core/model/group-options.js";
 import { columnsOf, mapConditions, type Selection } from "../core/model/query.js";
-import type { Part } from "../core/warehouse/aggregate-dialect.js";
+import type { GroupedStatement } from "../core/warehouse/aggregate-dialect.js";
 import { constant, join, sql } from "../core/warehouse/sql.js";
 import type { ResultColumns } from "../core/warehouse/warehouse.js";
 import { comparedRows } from "./compared-rows.js";
@@ -27,7 +27,7 @@ import { conditionOn, resultConditions } from "./row-filters.js";
 import { rowSet } from "./row-set.js";
 
 /** The statement of a grouping. `results`: its columns, with which conditions on results compare. */
-export function groupedRows(build: GroupsBuild, results: ResultColumns): Part {
+export function groupedRows(build: GroupsBuild, results: ResultColumns): GroupedStatement {
   return renderPlan(answerRows(build, results), build.dialect);
 }
 

@@ -1,6 +1,6 @@
 import type { Selection } from "../core/model/query.js";
 import { constant, EMPTY, join, sql } from "../core/warehouse/sql.js";
-import type { AggregateDialect, Part } from "../core/warehouse/aggregate-dialect.js";
+import type { AggregateDialect, GroupedStatement, Part } from "../core/warehouse/aggregate-dialect.js";
 import {
   type AggregateRows,
   type CombineGroups,
@@ -34,6 +34,7 @@ interface OpenSelect {
   /** Null: its rows are not aggregated. */
   readonly groups: readonly Part[] | null;
   readonly hasWindow: boolean;
+  readonly isLimited: boolean;
   readonly end: Part;
   /** What further steps read has the names of columns of `s`: nothing else is written by such a name. */
   readonly names: ReadonlySet<string>;
@@ -42,8 +43,8 @@ interface OpenSelect {
 type SelectChange = (select: OpenSelect, read: ReadColumns) => OpenSelect;
 
 /** The statement of a plan. Steps share a `SELECT` where one can do the work of several: each further one costs the database time. */
-export function renderPlan(step: PlanStep, dialect: AggregateDialect): Part {
-  return new PlanRenderer(dialect).statement(step);
+export function renderPlan(step: PlanStep, dialect: AggregateDialect): GroupedStatement {
+  return new PlanRenderer(dialect).answer(step);
 }
 
 /** The table of a select; of a join its first. */
@@ -57,7 +58,14 @@ class PlanRenderer {
     this.#dialect = dialect;
   }
 
-  statement(step: PlanStep): Part {
+  answer(step: PlanStep): GroupedStatement {
+    const open = this.#open(step);
+    const columns = [...open.columns].map(([name, { value }]) => [name, value] as const);
+    const isWhole = open.isLimited || open.hasWindow;
+    return { select: this.#written(open), columns: isWhole ? null : new Map(columns) };
+  }
+
+  #statement(step: PlanStep): Part {
     return this.#written(this.#open(step));
   }
 
@@ -219,7 +227,7 @@ class PlanRenderer {
   #combined({ sources, groups }: CombineGroups): OpenSelect {
     const [only, ...others] = sources;
     if (only !== undefined && others.length === 0) return this.#open(only.rows);
-    const selects = sources.map(({ rows, columns }) => ({ select: this.statement(rows), columns }));
+    const selects = sources.map(({ rows, columns }) => ({ select: this.#statement(rows), columns }));
     const names = [...groups.map(({ name }) => name), ...sources.flatMap(({ columns }) => columns)];
     return this.#reading(this.#dialect.combined(selects, groups), names);
   }
@@ -232,7 +240,7 @@ class PlanRenderer {
         sql<Selection>`${read.value(name)}${direction === "DESC" ? sql` DESC NULLS FIRST` : sql` ASC NULLS LAST`}`,
     );
     const by = keys.length === 0 ? EMPTY : sql` ORDER BY ${join(keys, ", ")}`;
-    return { ...select, end: sql`${by} LIMIT ${constant(limit)}` };
+    return { ...select, isLimited: true, end: sql`${by} LIMIT ${constant(limit)}` };
   }
 
   #written({ columns, from, conditions, groups, end }: OpenSelect): Part {
@@ -245,7 +253,10 @@ class PlanRenderer {
 }
 
 function selectOf(columns: Columns, from: Part): OpenSelect {
-  return { columns, from, conditions: [], groups: null, hasWindow: false, end: EMPTY, names: new Set() };
+  return {
+    ...{ columns, from, conditions: [], end: EMPTY, names: new Set<string>() },
+    ...{ groups: null, hasWindow: false, isLimited: false },
+  };
 }
 
 function readRelation({ relation, columns, conditions, proof, names }: ReadRelation): OpenSelect {

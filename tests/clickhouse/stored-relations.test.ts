@@ -34,6 +34,8 @@ const database = await ownDatabase([
   ),
   "CREATE TABLE @.plain (id UInt64, at DateTime('UTC'), day Date, text String) PARTITION BY toYYYYMM(day) ORDER BY (day, id)",
   "INSERT INTO @.plain SELECT 1, '2024-01-01 02:03:04', '2024-01-01', 'a'",
+  "CREATE TABLE @.grouped (id UInt64, at DateTime('UTC'), day Date, text String) ORDER BY id",
+  "INSERT INTO @.grouped SELECT number, number, '2024-01-01', concat('t', toString(number % 2)) FROM numbers(5)",
   "CREATE TABLE @.keyed (id UInt64, at DateTime('UTC')) PARTITION BY length(toString(at)) ORDER BY id",
   "INSERT INTO @.keyed SELECT 1, '2024-01-01 02:03:04'",
 ]);
@@ -60,6 +62,16 @@ const manifest = manifestOf(
     ...Object.keys(EVALUATED).map((name) => modelOf(database, name, ["id", "text"])),
     modelOf(database, "plain", ["id", "at", "day", "text"]),
     modelOf(database, "keyed", ["id", "at"]),
+    {
+      ...modelOf(database, "grouped", ["id", "at", "day", "text"]),
+      routewright: {
+        aggregate: {
+          group_by: ["text", { column: "day", grains: ["month"] }],
+          // Named like a column of the table that no statement reads.
+          measures: { at: { agg: "sum", column: "id" }, rows: { agg: "count" } },
+        },
+      },
+    },
   ],
   { adapter_type: "clickhouse" },
 );
@@ -89,6 +101,23 @@ describe.skipIf(!hasClickhouse)("the rows of a relation", () => {
     expect(await statementsOn("plain")).toMatch(
       /^SELECT id, at, day, text FROM test_\w+\.plain WHERE id = \S+ 'UInt64'\) WINDOW types AS \(.*\) FORMAT JSONEachRow$/m,
     );
+  });
+
+  it("are grouped and sorted without a subquery", async () => {
+    const url = await serveManifest(manifest, { DATABASE_URL: clickhouseUrl() });
+    const [even, odd] = [
+      { text: "t0", at: 6, rows: 3 },
+      { text: "t1", at: 4, rows: 2 },
+    ];
+    const path = "grouped?group_by=text,day__month&measures=at,rows&day=2024-01-01";
+    const months = (...rows: readonly object[]) => rows.map((row) => ({ ...row, day__month: "2024-01-01" }));
+    expect(await rowsOf(url, path)).toEqual(months(even, odd));
+    expect(await rowsOf(url, `${path}&sort_by=at`)).toEqual(months(odd, even));
+    expect(await rowsOf(url, `${path}&sort_by=rows&sort_direction=DESC`)).toEqual(months(even, odd));
+    expect(await rowsOf(url, `${path}&limit=1&offset=1&sort_by=at`)).toEqual(months(even));
+    const statements = await statementsOn("grouped AS s");
+    expect(statements).toContain(" ORDER BY s.text ASC, toDate32(");
+    expect(statements).not.toContain("FROM (SELECT");
   });
 
   it("are found by the text of a time that the response shows", async () => {

@@ -78,7 +78,7 @@ function keeper() {
   const ask = async (selection: Selection, version = "first build", own = columns) => {
     now = own;
     const prepared = await engine.prepare(selection, version, false);
-    const statement = prepared.select(results);
+    const { select: statement } = prepared.select(results);
     made.add(statement);
     return finished(resolved(statement, selection) as Sql);
   };

@@ -47,7 +47,7 @@ function statementOf(
   const columns = VALUES.map((value, i) => ({ name: value.name, type: types[i] ?? "" }));
   const measures = [{ name, groups: [], metric }];
   const grouping = { aggregate: withDigest(aggregate ?? aggregateOf()), groups, measures };
-  const part = groupedRows(
+  const { select } = groupedRows(
     {
       grouping,
       conditions,
@@ -60,7 +60,7 @@ function statementOf(
     },
     [],
   );
-  const { texts } = resolved(part, { grouping, conditions, sort: [], page: null });
+  const { texts } = resolved(select, { grouping, conditions, sort: [], page: null });
   return texts.join("$1").replace(/ WINDOW types AS .*?have changed'\)\)\)/, "");
 }
 

@@ -20,6 +20,13 @@ export interface SourceColumns {
   readonly columns: ResultColumns;
 }
 
+/** The statement of a grouping. */
+export interface GroupedStatement {
+  readonly select: Part;
+  /** Its columns with what they are made of, where the statement may go on with an order of them; null where it may not. */
+  readonly columns: ReadonlyMap<string, Part> | null;
+}
+
 /** A grouping's statement, and what the database says of its columns. */
 export interface PreparedGrouping {
   /** Where its columns are looked up. */
@@ -27,13 +34,24 @@ export interface PreparedGrouping {
   /** The values that it reads of its relations, with their types. */
   readonly read: readonly SourceColumns[];
   /** Its conditions are deferred parts. `results`: its columns. */
-  readonly select: (results: ResultColumns) => Sql<Selection>;
+  readonly select: (results: ResultColumns) => GroupedStatement;
   /** The columns that conditions compare with, of each fact and of the results. */
   readonly filtered: (results: ResultColumns) => readonly ResultColumns[];
   /** Whether it reads columns of stored relations alone, and no SQL of the project is in it. */
   readonly isOfStored: boolean;
   /** The roll-up that it reads: its relation as `schema.name`, its dbt node, and the version of its rows. */
   readonly rollUp?: { readonly relation: string; readonly node: string; readonly version: string };
+}
+
+/** A statement of groups, which a query reads in place of a relation. */
+export interface GroupsSource {
+  readonly from?: () => Sql<Selection>;
+  /** Its columns with what they are made of, where it may go on with an order of them. */
+  readonly fromColumns?: GroupedStatement["columns"];
+  /** What it reads of its relations. */
+  readonly read?: readonly SourceColumns[];
+  /** What its conditions compare with, where it reads stored columns alone and no SQL of the project is in it. */
+  readonly compared?: readonly ResultColumns[];
 }
 
 /** `condition`: only rows that it selects count. `isGroup`: they are a group, which has a row. */

@@ -17,14 +17,14 @@ import type { RelationLoad } from "./data-versions.js";
 import { FairQueue } from "./fair-queue.js";
 import type { FilterType } from "./filter-type.js";
 import type { AskedGrouping } from "../model/aggregate.js";
-import type { AggregateDialect, PreparedGrouping, SourceColumns } from "./aggregate-dialect.js";
+import type { AggregateDialect, GroupsSource, PreparedGrouping } from "./aggregate-dialect.js";
 import { Groupings, readBy } from "./groupings.js";
 import { loadMetrics } from "./load-metrics.js";
 import { SchemaCache } from "./schema-cache.js";
 import { typeCondition } from "./typed-condition.js";
 import { explainedIn, withDeclaredNames, withNamesOf } from "./served-columns.js";
 import type { SharedResource } from "./caller-shares.js";
-import { resolved, type Sql } from "./sql.js";
+import { resolved } from "./sql.js";
 import { Budget, type SpoolBudget } from "./spool.js";
 import {
   type AggregateResult,
@@ -75,13 +75,7 @@ export interface EngineOptions {
 export type OpenEngine = (options: EngineOptions) => Warehouse;
 
 /** A query as an engine runs it: from its relation, or from a statement over relations. */
-export interface EngineQuery extends ResolvedQuery {
-  readonly from?: () => Sql<Selection>;
-  /** What that statement reads of its relations. */
-  readonly read?: readonly SourceColumns[];
-  /** What its conditions compare with, where it reads stored columns alone and no SQL of the project is in it. */
-  readonly compared?: readonly ResultColumns[];
-}
+export type EngineQuery = ResolvedQuery & GroupsSource;
 
 /** The column of a relation that a filter of groups compares with. */
 export interface FilteredColumn {
@@ -252,8 +246,9 @@ export abstract class BaseEngine implements Warehouse {
   ): EngineQuery {
     const compared = filtered(results);
     this.#requireValues(query.selection.conditions, compared);
-    const from = () => resolved(select(results), query.selection);
-    return { ...query, from, read, ...(isOfStored && { compared }) };
+    const { select: statement, columns: fromColumns } = select(results);
+    const from = () => resolved(statement, query.selection);
+    return { ...query, from, fromColumns, read, ...(isOfStored && { compared }) };
   }
 
   expireColumns({ relation, selection }: ResolvedQuery): void {
@@ -333,7 +328,7 @@ export abstract class BaseEngine implements Warehouse {
       const query: ResolvedQuery = { relation, selection, format: "json", timeoutMs: 0 };
       const { source, select } = await this.#groupings.prepare(selection, null);
       const columns = await this.#relations.columns(source, null);
-      return { query: { ...query, from: () => resolved(select(columns), selection) }, columns };
+      return { query: { ...query, from: () => resolved(select(columns).select, selection) }, columns };
     });
   }
 

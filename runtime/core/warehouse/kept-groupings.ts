@@ -1,9 +1,8 @@
 import { BoundedCache } from "../http/bounded-cache.js";
 import type { Selection } from "../model/query.js";
 import { conditionForm, groupingKey } from "../model/query-key.js";
-import type { PreparedGrouping } from "./aggregate-dialect.js";
+import type { GroupedStatement, PreparedGrouping } from "./aggregate-dialect.js";
 import type { RowSource } from "./schema-cache.js";
-import type { Sql } from "./sql.js";
 import type { ResultColumns } from "./warehouse.js";
 
 /** The columns of what a grouping reads, in the version of a request. */
@@ -14,7 +13,7 @@ class KeptGrouping<T extends PreparedGrouping> {
   readonly prepared: T;
   readonly madeOf: readonly MadeOf[];
   readonly #parts: number;
-  #last: { readonly results: ResultColumns; readonly statement: Sql<Selection> } | null = null;
+  #last: { readonly results: ResultColumns; readonly statement: GroupedStatement } | null = null;
 
   constructor(prepared: T, madeOf: readonly MadeOf[], { grouping, conditions }: Selection) {
     this.prepared = { ...prepared, select: (results) => this.#select(results, prepared) };
@@ -23,12 +22,12 @@ class KeptGrouping<T extends PreparedGrouping> {
   }
 
   get bytes(): number {
-    const texts = this.#last?.statement.texts ?? [];
+    const texts = this.#last?.statement.select.texts ?? [];
     return texts.reduce((sum, text) => sum + text.length, GROUPING_BYTES + PART_BYTES * this.#parts);
   }
 
   /** Results are one object while nothing has changed. */
-  #select(results: ResultColumns, { select }: PreparedGrouping): Sql<Selection> {
+  #select(results: ResultColumns, { select }: PreparedGrouping): GroupedStatement {
     if (this.#last?.results !== results) this.#last = { results, statement: select(results) };
     return this.#last.statement;
   }
