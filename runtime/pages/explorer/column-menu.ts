@@ -1,6 +1,6 @@
 import { type ApiRequest, fetchValues, type Parameters } from "./api.js";
 import { button, count, el, popover, prose } from "./dom.js";
-import { filterBy, onlyFilters, withoutColumn } from "./filters.js";
+import { filterBy, rowFilters, withoutColumn } from "./filters.js";
 import { messageOf } from "../../core/model/outcome.js";
 import { textOf, typeInWords } from "./values.js";
 
@@ -47,7 +47,7 @@ function valuesPart(
   const list = el("div.values", { role: "group", "aria-label": `Values of ${name}` });
   const note = el("p.note", { role: "status" }, "Reading its values …");
   let last: AbortController | null = null;
-  const others = onlyFilters(withoutColumn(request, name));
+  const others = rowFilters({ ...request, parameters: withoutColumn(request, name) });
   const read = async (prefix: string): Promise<void> => {
     last?.abort();
     const reading = (last = new AbortController());

@@ -17,7 +17,7 @@ import {
 import { button, type Child, el } from "./dom.js";
 import { groupIn, isValue } from "./read-conditions.js";
 
-type Filter = NonNullable<CatalogueEndpoint["filters"]>[number];
+type Choice = Pick<NonNullable<CatalogueEndpoint["filters"]>[number], "column" | "type">;
 
 /** Groups in groups that the form adds: those of a text may lie deeper. */
 const MAX_DEPTH = 6;
@@ -37,6 +37,12 @@ const WORDS: Readonly<Record<TestName, string>> = {
   ...{ true: "is true", false: "is false" },
 };
 
+/** What conditions compare: columns of rows or groups, and the measures of the request, whose results are numbers. */
+interface Compared {
+  readonly filters: readonly Choice[];
+  readonly results: readonly Pick<Choice, "column">[];
+}
+
 interface FormActions {
   /** Called with the text after each change. */
   readonly write: (text: string) => void;
@@ -46,14 +52,16 @@ interface FormActions {
 
 export class ConditionForm {
   readonly element = el("div.conditions");
-  readonly #filters: readonly Filter[];
+  readonly #filters: readonly Choice[];
+  readonly #results: readonly Choice[];
   readonly #actions: FormActions;
   #root: TestGroup = { mode: "all", of: [] };
   /** Makes ids of inputs that are unique in the page. */
   #made = 0;
 
-  constructor(filters: readonly Filter[], actions: FormActions) {
+  constructor({ filters, results }: Compared, actions: FormActions) {
     this.#filters = filters;
+    this.#results = results.map(({ column }) => ({ column, type: "number" }));
     this.#actions = actions;
   }
 
@@ -65,8 +73,10 @@ export class ConditionForm {
     else this.#draw();
   }
 
-  readonly #kindOf = (column: string): ValueKind =>
-    this.#filters.find((filter) => filter.column === column)?.type ?? "text";
+  readonly #kindOf = (column: string): ValueKind => this.#compared(column)?.type ?? "text";
+
+  readonly #compared = (column: string) =>
+    [...this.#filters, ...this.#results].find((each) => each.column === column);
 
   #write(): void {
     this.#actions.write(filterText(this.#root, this.#kindOf));
@@ -107,7 +117,8 @@ export class ConditionForm {
         "aria-label": "How the conditions of this group hold together",
         change: () => {
           group.mode = box.value as GroupMode;
-          this.#write();
+          const place = indexIn(this.element, box.closest(".condition-group"));
+          this.#redraw(() => groupsIn(this.element)[place]?.querySelector("select"));
         },
       },
       ...MODES.map(([value, text]) => el("option", { value, selected: value === group.mode }, text)),
@@ -122,13 +133,15 @@ export class ConditionForm {
       this.#redraw(() => groupsIn(this.element)[place]?.querySelector(LAST_COLUMN));
     };
     return [
-      button("Add condition", () => add(this.#newTest())),
-      depth < MAX_DEPTH && button("Add group", () => add({ mode: "any", of: [this.#newTest()] })),
+      button("Add condition", () => add(newTest(this.#choicesOf(group)))),
+      depth < MAX_DEPTH && button("Add group", () => add({ mode: "any", of: [newTest(this.#filters)] })),
     ];
   }
 
-  #newTest(): ColumnTest {
-    return { column: this.#filters[0]?.column ?? "", part: null, test: "eq", value: "" };
+  /** Results are compared by conditions of which each holds for itself (runtime/docs/filter.md). */
+  #choicesOf(group: TestGroup) {
+    const hasResults = group === this.#root && group.mode === "all";
+    return [...this.#filters, ...(hasResults ? this.#results : [])];
   }
 
   #removal(
@@ -165,7 +178,11 @@ export class ConditionForm {
   }
 
   #columns(tested: ColumnTest, parent: TestGroup, view: HTMLElement): HTMLElement {
-    const options = this.#filters.flatMap(({ column, type }) =>
+    const choices = this.#choicesOf(parent);
+    const own = this.#compared(tested.column);
+    // What is compared already stays a choice.
+    const shown = own === undefined || choices.includes(own) ? choices : [...choices, own];
+    const options = shown.flatMap(({ column, type }) =>
       partsOf(type).map((part) => ({ column, part, text: part === null ? column : `${part} of ${column}` })),
     );
     const box = el(
@@ -188,7 +205,7 @@ export class ConditionForm {
 
   /** None of a column that is not open. */
   #testsOf({ column, part }: ColumnTest): readonly TestName[] {
-    if (!this.#filters.some((filter) => filter.column === column)) return [];
+    if (this.#compared(column) === undefined) return [];
     const kind = this.#kindOf(column);
     return testsOf(kind, part, VALUES[kind].ordered);
   }
@@ -233,7 +250,8 @@ export class ConditionForm {
       input.toggleAttribute("aria-invalid", !isGood);
     };
     check();
-    const list = tested.part === null && this.#actions.suggest(tested.column, input);
+    const isResult = this.#results.some(({ column }) => column === tested.column);
+    const list = tested.part === null && !isResult && this.#actions.suggest(tested.column, input);
     return el("span.condition-value", input, list);
   }
 }
@@ -242,6 +260,11 @@ const NOT_SHOWN = "These conditions cannot be shown as groups. Change their text
 
 /** The column of the last condition of a group. */
 const LAST_COLUMN = ':scope > :nth-last-child(2) select[aria-label="Column"]';
+
+const newTest = ([first]: readonly Choice[]): ColumnTest => ({
+  ...{ column: first?.column ?? "", part: null },
+  ...{ test: "eq", value: "" },
+});
 
 function partsOf(kind: ValueKind): readonly FilterSubject["part"][] {
   if (kind === "date") return [null, "year", "month", "day"];

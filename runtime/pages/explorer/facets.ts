@@ -10,7 +10,7 @@ import {
 import { count, el } from "./dom.js";
 import { barsOf, type FacetBar } from "./facet-bars.js";
 import { isChosen, listsOf, rangeOf, selectedBy, unselected } from "./facet-selection.js";
-import { comparisonsOf, hasRequired, onlyFilters, withoutColumn } from "./filters.js";
+import { comparisonsOf, hasRequired, onlyFilters, rowFilters, withoutColumn } from "./filters.js";
 import { messageOf } from "../../core/model/outcome.js";
 import { textOf } from "./values.js";
 
@@ -91,7 +91,7 @@ async function readFacets(request: ApiRequest, signal: AbortSignal): Promise<rea
   const columns = facetColumns(request).map((column) => ({ column, kind: kindOf(request, column) }));
   const read = async (isListed: boolean): Promise<Readonly<Record<string, FoundValues>>> => {
     const asked = columns.filter(({ kind }) => (kind === "text") === isListed).map(({ column }) => column);
-    const options = { limit: isListed ? LISTED : COUNTED, others: onlyFilters(request.parameters) };
+    const options = { limit: isListed ? LISTED : COUNTED, others: rowFilters(request) };
     return asked.length === 0 ? {} : fetchFacets(request.endpoint, asked, options, signal);
   };
   const found = { ...(await read(true)), ...(await read(false)) };

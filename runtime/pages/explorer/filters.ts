@@ -2,7 +2,7 @@ import type { CatalogueEndpoint } from "../catalogue-body.js";
 import { type ApiRequest, type Parameters, valuesOf, withoutPage } from "./api.js";
 import { button, el } from "./dom.js";
 import { asksGroups } from "./grouping.js";
-import { resultFilters } from "./result-filters.js";
+import { groupFilters, resultFilters } from "./result-filters.js";
 import { ExactNumber, textOf } from "./values.js";
 import { DEFAULT_MAX_LENGTH } from "../../core/model/limits.js";
 import { ownValue } from "../../core/model/own-value.js";
@@ -132,6 +132,11 @@ export function rowsOf(parameters: Parameters): Parameters {
 /** The parameters of a request that select rows. */
 export function onlyFilters(parameters: Parameters): Parameters {
   return without(parameters, (name) => NO_FILTER.test(name));
+}
+
+/** The same without what holds for groups alone: what lists of values are read with. */
+export function rowFilters(request: ApiRequest): Parameters {
+  return without(onlyFilters(request.parameters), groupFilters(request));
 }
 
 /** The first page in the endpoint's own order. */

@@ -157,17 +157,16 @@ function labelled(
 
 /** Groups of conditions that need not hold together, and their text. */
 function expressionPart(request: ApiRequest): HTMLElement {
-  const { endpoint, parameters } = request;
-  const filters = conditionColumns(endpoint);
-  const [value = ""] = valuesOf(parameters, "filter");
+  const compared = comparedBy(request);
+  const [value = ""] = valuesOf(request.parameters, "filter");
   const input = el("input", {
     ...{ name: "filter", type: "text", value, spellcheck: "false", autocomplete: "off" },
-    placeholder: filters.slice(0, 2).map(exampleOf).join(" or "),
+    placeholder: compared.filters.slice(0, 2).map(exampleOf).join(" or "),
   });
   const about = "Conditions with `and`, `or`, `not` and parentheses; texts in single quotes.";
   const groups = el("div");
   void import("./condition-groups.js").then(({ ConditionForm }) => {
-    const form = new ConditionForm(filters, {
+    const form = new ConditionForm(compared, {
       write: (text) => (input.value = text),
       suggest: (column, field) => suggestions(request, column, field),
     });
@@ -184,9 +183,11 @@ function afterPress(draw: () => void): void {
   else document.addEventListener("pointerup", () => setTimeout(draw), { once: true });
 }
 
-/** The columns that `filter` compares: of groups, where the endpoint has no rows. */
-function conditionColumns({ filters = [], aggregate }: CatalogueEndpoint) {
-  return aggregate?.of === "metrics" ? aggregate.filters : filters;
+/** What `filter` compares: columns, of groups where the endpoint has no rows, and results. */
+function comparedBy(request: ApiRequest) {
+  const { filters = [], aggregate } = request.endpoint;
+  const isOfMetrics = aggregate?.of === "metrics";
+  return { filters: isOfMetrics ? aggregate.filters : filters, results: resultFilters(request) };
 }
 
 function exampleOf({ column, type }: NonNullable<CatalogueEndpoint["filters"]>[number]): string {

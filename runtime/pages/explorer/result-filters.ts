@@ -1,7 +1,7 @@
 import type { CatalogueEndpoint } from "../catalogue-body.js";
 import { operatorsOf } from "../../core/model/column-operators.js";
-import type { ApiRequest, Parameters } from "./api.js";
-import { askedMeasures, asksGroups } from "./grouping.js";
+import { type ApiRequest, type Parameters, valuesOf } from "./api.js";
+import { askedMeasures, asksGroups, GROUP_OPTIONS } from "./grouping.js";
 
 /** Equality is seldom what results are compared by. */
 const OPERATORS: readonly string[] = ["gte", ...operatorsOf("number").filter((name) => name !== "gte")];
@@ -21,6 +21,23 @@ function compared({ measures, filters }: NonNullable<CatalogueEndpoint["aggregat
   const columns = new Set(filters.map(({ column }) => column));
   return measures.map(({ name }) => name).filter((name) => !columns.has(name));
 }
+
+/** Finds what selects no rows: options of groups, and conditions on their results. A `filter` that has one counts as a whole. */
+export function groupFilters(request: ApiRequest): (name: string) => boolean {
+  if (!asksGroups(request)) return () => false;
+  const results = resultFilters(request);
+  const words = valuesOf(request.parameters, "filter").flatMap((text) => text.match(WORDS) ?? []);
+  const isInText = request.endpoint.filter === true && results.some(({ column }) => words.includes(column));
+  const names = new Set([
+    ...GROUP_OPTIONS,
+    ...results.flatMap(({ column, operators }) => operators.map((operator) => `${column}[${operator}]`)),
+    ...(isInText ? ["filter"] : []),
+  ]);
+  return (name) => names.has(name);
+}
+
+/** Texts, and names outside of them. */
+const WORDS = /'[^']*'|[\p{L}_][\p{L}\p{N}_.]*/gu;
 
 /** The parameters without conditions on results that the request does not ask any more. */
 export function withoutOldResults(request: ApiRequest): Parameters {

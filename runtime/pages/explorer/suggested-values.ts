@@ -1,6 +1,6 @@
 import { type ApiRequest, fetchValues } from "./api.js";
 import { count, el } from "./dom.js";
-import { hasRequired, onlyFilters, withoutColumn } from "./filters.js";
+import { hasRequired, rowFilters, withoutColumn } from "./filters.js";
 import { textOf } from "./values.js";
 
 /** Values that an input suggests. */
@@ -11,7 +11,7 @@ export function suggestions(request: ApiRequest, column: string, input: HTMLInpu
   const id = `${input.id}-values`;
   const list = el("datalist", { id });
   input.setAttribute("list", id);
-  const others = onlyFilters(withoutColumn(request, column));
+  const others = rowFilters({ ...request, parameters: withoutColumn(request, column) });
   // Without a filter that is required the service lists no values.
   if (!hasRequired(request.endpoint, others)) return list;
   const read = async (): Promise<void> => {

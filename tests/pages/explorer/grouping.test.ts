@@ -7,13 +7,17 @@ import { suiteBrowser } from "../browser.js";
 import { expectAccessible, visit } from "./page.js";
 
 interface Pay {
-  readonly metrics: Readonly<Record<string, { config: { tags: readonly string[] } }>>;
+  readonly metrics: Readonly<Record<string, { config: { tags: readonly string[]; meta: object } }>>;
 }
 
 /** The project pay, in which two metrics share a path. */
 const pay = JSON.parse(inPay("manifest.json")) as Pay;
 const sharing = ["payments", "volume_usd"].map((name) => pay.metrics[`metric.pay.${name}`]!);
-for (const { config } of sharing) config.tags = ["production", "payments", "api:overview", "tier0"];
+for (const { config } of sharing)
+  Object.assign(config, {
+    tags: ["production", "payments", "api:overview", "tier0"],
+    meta: { routewright: { group_by: "all", filter: true } },
+  });
 const url = await serveManifest(pay, { DATABASE_URL: await payDatabase("UTC"), RATE_LIMITS: "100000" });
 
 const OVERVIEW = "/explore?endpoint=/v1/payments/overview";
@@ -93,6 +97,42 @@ describe.skipIf(!needs("chromium"))("an endpoint of groups", () => {
     expect(problems).toEqual([]);
   });
 
+  it("compares them in the builder of filter too, each for itself", async () => {
+    const { page, problems } = await open(`${OVERVIEW}&p.group_by=metric_time__month&p.metrics=payments`);
+    await expect.poll(() => headers(page)).toEqual(["metric_time__month", "payments"]);
+    const all = await page.locator(".rowsview tbody tr").count();
+    const columns = (i: number) =>
+      page.getByLabel("Column", { exact: true }).nth(i).locator("option").allTextContents();
+    const text = () => page.getByLabel("filter", { exact: true }).inputValue();
+    await page.getByRole("button", { name: "Add condition" }).click();
+    await page.getByLabel("Column", { exact: true }).selectOption("payments");
+    await page.getByLabel("Test", { exact: true }).selectOption({ label: "less than" });
+    await page.getByLabel("Value", { exact: true }).fill("25");
+    await expect.poll(text).toBe("payments lt 25");
+    expect(await columns(0)).not.toContain("volume_usd");
+    await page.getByRole("button", { name: "Run" }).click();
+    await expect.poll(() => page.locator(".rowsview tbody tr").count()).toBeLessThan(all);
+    await page.getByRole("button", { name: "Remove: payments lt 25" }).waitFor();
+    expect(await page.getByLabel("Column", { exact: true }).inputValue()).toBe("payments");
+    // Lists of values have no results.
+    await page.getByText("more parameters").click();
+    const region = page.getByLabel("merchant__region", { exact: true });
+    const listed = page.waitForResponse((response) => response.url().includes("column=merchant__region"));
+    await region.focus();
+    expect((await listed).status()).toBe(200);
+    await page.getByRole("button", { name: "Add group" }).click();
+    expect(await columns(1)).not.toContain("payments");
+    await page
+      .getByLabel("How the conditions of this group hold together")
+      .first()
+      .selectOption({ label: "any of these holds" });
+    expect(await columns(0)).toContain("payments");
+    await page.getByLabel("Value", { exact: true }).nth(1).fill("2026-02-01");
+    expect(problems).toEqual([]);
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.locator(".field-error").getByText("payments").waitFor();
+  });
+
   it("of a model compares results once groups are asked, and the form names a wrong value", async () => {
     const { page } = await open("/explore?endpoint=/v1/payments/payments&p.group_by=status");
     await expect.poll(async () => (await headers(page)).length).toBeGreaterThan(1);
@@ -161,11 +201,12 @@ describe.skipIf(!needs("chromium"))("an endpoint of groups", () => {
   });
 
   it.each(["light", "dark"] as const)("fits a phone, %s", async (colorScheme) => {
-    const path = `${OVERVIEW}&p.group_by=metric_time__month&p.payments[lt]=1000`;
+    const path = `${OVERVIEW}&p.group_by=metric_time__month&p.payments[lt]=1000&p.filter=payments%20ge%200`;
     const { page } = await visit(browser.context, url, path, { width: 390, colorScheme });
     await expect.poll(() => headers(page)).toHaveLength(3);
     await page.locator(".request > summary").click();
     expect(await page.getByLabel("Operator of payments").inputValue()).toBe("lt");
+    await page.getByLabel("Column", { exact: true }).waitFor();
     const width = await page.evaluate<number>("document.documentElement.scrollWidth");
     expect(width).toBeLessThanOrEqual(390);
     await expectAccessible(page);
