@@ -152,22 +152,41 @@ export class StatementBatch implements pg.Submittable {
     this.text = queries[0]?.statement.text ?? "";
   }
 
-  /** Awaits the next answer. `pg` expects one for what it submits, so the batch is submitted for each of its queries. */
+  /** Awaits the next answer. `pg` expects one for what it submits, so the batch is submitted again after an answer that `pg` has taken. */
   awaitNext(): void {
     const { client } = this.#connection;
-    const [next] = this.#pending;
-    client.tap.sink = next?.sink ?? null;
-    client.tap.bound = 0;
-    if (next === undefined) return this.#end();
-    this.#connection.queryStarted(next?.limits ?? IGNORED);
-    next?.begin();
+    client.tap.next = null;
+    if (this.#pending.length === 0) {
+      client.tap.sink = null;
+      return this.#end();
+    }
+    this.#begin();
     client.query(this);
   }
 
+  #begin(): void {
+    const { tap } = this.#connection.client;
+    const [next] = this.#pending;
+    tap.sink = next?.sink ?? null;
+    tap.bound = 0;
+    this.#connection.queryStarted(next?.limits ?? IGNORED);
+    next?.begin();
+  }
+
+  /** A statement has its answer, and others follow: `pg` takes the end of the last one only. */
+  readonly #goOn = (): boolean => {
+    if (this.#pending.length < 2 || this.#isEnding || this.#mismatch !== null) return false;
+    const query = this.#pending.shift();
+    this.#begin();
+    query?.done(null);
+    return true;
+  };
+
   submit(connection: pg.Connection): void {
+    const { client } = this.#connection;
+    client.tap.next = this.#goOn;
     if (this.#isSent) return;
     this.#isSent = true;
-    const { client } = this.#connection;
     const wire = connection as Wire;
     wire.stream.cork();
     for (const query of this.#queries) {
@@ -283,7 +302,7 @@ export class StatementBatch implements pg.Submittable {
   }
 
   #abort(): void {
-    this.#connection.client.tap.sink = null;
+    this.#connection.client.tap.sink = this.#connection.client.tap.next = null;
     this.#connection.batchEnded(true);
     for (const query of this.#pending.splice(0)) query?.retry();
   }

@@ -23,6 +23,9 @@ const SEVERITY = 0x56;
 const BIND_COMPLETE = 0x32;
 const COMMAND_COMPLETE = 0x43;
 
+/** Type of the frame that ends a statement. */
+const READY = 0x5a;
+
 /** Bytes of a frame before its content: its type and its length. */
 const HEAD_BYTES = 5;
 
@@ -37,6 +40,8 @@ class SocketProxy extends EventEmitter {
   sink: RowSink | null = null;
   /** Statements that PostgreSQL has bound to their values: counted while there is a sink. */
   bound = 0;
+  /** Goes on with the next statement of a batch. False: pg takes the end of this one. */
+  next: (() => boolean) | null = null;
   /** Of the last error: `ERROR`, or `FATAL` and `PANIC` where the session ends. */
   severity = "";
   readonly #stream: Duplex;
@@ -94,20 +99,24 @@ class SocketProxy extends EventEmitter {
         if (at > start) this.emit("data", chunk.subarray(start, at));
         start = at;
         this.severity = severityIn(chunk.subarray(at + HEAD_BYTES, at + bytes));
-      } else if (type === DATA_ROW || type === BIND_COMPLETE || type === COMMAND_COMPLETE) {
+      } else if (type === DATA_ROW || type === BIND_COMPLETE || type === COMMAND_COMPLETE || type === READY) {
         // What comes before may change the sink.
         if (at > start) this.emit("data", chunk.subarray(start, at));
-        start = at;
-        if (this.sink !== null) {
-          if (type === DATA_ROW) this.sink.row(chunk, at + ROW_HEAD_BYTES);
-          else if (type === BIND_COMPLETE) this.bound++;
-          start = at + bytes;
-        }
+        start = this.#takes(type, chunk, at) ? at + bytes : at;
       }
       at += bytes;
     }
     if (at > start) this.emit("data", chunk.subarray(start, at));
     if (at < length) this.#hold(chunk, at);
+  }
+
+  /** Whether the frame at this place is not for pg. */
+  #takes(type: number, chunk: Buffer, at: number): boolean {
+    if (this.sink === null) return false;
+    if (type === DATA_ROW) this.sink.row(chunk, at + ROW_HEAD_BYTES);
+    else if (type === READY) return this.next?.() === true;
+    else if (type === BIND_COMPLETE) this.bound++;
+    return true;
   }
 
   /** Keeps the beginning of a frame in a buffer of the frame's length. Only it is copied, not the chunks. */

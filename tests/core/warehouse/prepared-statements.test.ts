@@ -114,6 +114,20 @@ describe("queries that arrive together", () => {
     }
   });
 
+  it("do not fail when some among them fail", async () => {
+    const pool = openPool();
+    await prepare(pool, ECHO, DIVIDE);
+    for (let i = 0; i < 20; i++) {
+      const asked = [ECHO, DIVIDE, ECHO, DIVIDE, DIVIDE, ECHO, ECHO].map((body, n) =>
+        ask(pool, body, body === DIVIDE ? 0 : n),
+      );
+      const results = await Promise.allSettled(asked);
+      expect(
+        results.map((result) => (result.status === "fulfilled" ? result.value[0]?.[1] : "failed")),
+      ).toEqual(["0", "failed", "2", "failed", "failed", "5", "6"]);
+    }
+  });
+
   it("do not wait for one of them that takes long", async () => {
     const pool = openPool();
     for (let i = 0; i < 5; i++) {
