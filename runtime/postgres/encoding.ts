@@ -12,6 +12,10 @@ export class MissingCharacters {
   /** Bounded by the characters that the encoding does not have: 1.1 million of 4 bytes, each for a query that failed. */
   readonly #known = new Set<string>();
 
+  get isEmpty(): boolean {
+    return this.#known.size === 0;
+  }
+
   query<Query extends ResolvedQuery, T>(query: Query, run: (query: Query) => Promise<T>): Promise<T> {
     return run(this.#withoutThem(query)).catch((error: unknown) => {
       if (!this.#learn(error as Error & { readonly code?: unknown })) throw error;

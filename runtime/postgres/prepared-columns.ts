@@ -33,8 +33,8 @@ const PLAN_BYTES = 500;
  * of parameters took 100 MB for an endpoint.
  */
 const PLANS = new BoundedCache<PlannedRows>("plans", {
-  sizeOf: ({ plan, fields }) =>
-    PLAN_BYTES + plan.text.length + VALUE_BYTES * plan.values.length + FIELD_BYTES * fields.count,
+  sizeOf: ({ plan, fields, formBytes }) =>
+    PLAN_BYTES + formBytes + plan.text.length + VALUE_BYTES * plan.values.length + FIELD_BYTES * fields.count,
 });
 
 let made = 0;
@@ -57,11 +57,13 @@ export class PreparedColumns {
       this.#isUsed = true;
       return make();
     }
+    // Whole texts: a digest takes twice as long as the look-up.
     const key = `${this.#id}\0${form}`;
-    const known = PLANS.get(key);
+    const known = PLANS.get(key, key);
     if (known !== undefined) return known;
     const plan = make();
-    PLANS.set(key, plan);
+    plan.formBytes = 2 * key.length;
+    PLANS.set(key, plan, undefined, key);
     return plan;
   }
 
@@ -102,6 +104,8 @@ const AS_TEXT = { isBinary: false };
 export class PlannedRows {
   readonly plan: Plan<Selection>;
   readonly fields: RowFields;
+  /** Of the text by which it is kept. */
+  formBytes = 0;
   #prepared: PreparedStatement | null = null;
 
   constructor(plan: Plan<Selection>, fields: RowFields) {

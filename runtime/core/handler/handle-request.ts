@@ -68,7 +68,8 @@ async function serveRows(exchange: Exchange, endpoint: ServedEndpoint): Promise<
     for (let i = 0; i < notice.length; i += 2) response.setHeader(notice[i] ?? "", notice[i + 1] ?? "");
     return ended;
   }
-  const query = await resolveRequest(gateway, endpoint, request, context.caller);
+  const resolving = resolveRequest(gateway, endpoint, request, context.caller);
+  const query = resolving instanceof Promise ? await resolving : resolving;
   times.end("resolve");
   if (isRefused(query)) return query;
   const quota = context.caller.key?.use?.take(context) ?? null;

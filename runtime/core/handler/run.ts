@@ -3,6 +3,7 @@ import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import type { ResolvedQuery, Selection } from "../model/query.js";
 import { queryKey } from "../model/query-key.js";
+import { andThen } from "../http/serve.js";
 import { requireAccess } from "../request/authorize.js";
 import { conditionError } from "../request/resolve-query.js";
 import { SortKeyTooLong, typesOf } from "../response/cursors.js";
@@ -43,23 +44,23 @@ export interface RowsContext
 }
 
 /** Runs a query, or finds its result. Null when the client has disconnected. Never rejects. */
-export async function run(
+export function run(
   gateway: Gateway,
   endpoint: Endpoint,
   query: ResolvedQuery,
   reader: RowsContext,
-): Promise<Result<Answer> | null> {
+): Result<Answer> | Promise<Result<Answer> | null> {
   const refused = rowsRefusal(gateway, endpoint, reader.caller);
   if (refused !== null) return refused;
   const due = endpoint.freshness === undefined ? null : gateway.dueOf(endpoint);
   const claims = { due, quality: gateway.qualityOf(endpoint) };
-  if (query.mustBeFresh !== true) return await rowsOf(gateway, endpoint, query, reader, claims);
-  if (!isFresh(due)) return notFresh();
-  const answer = await rowsOf(gateway, endpoint, query, reader, claims);
+  if (query.mustBeFresh === true && !isFresh(due)) return notFresh();
+  const answered = rowsOf(gateway, endpoint, query, reader, claims);
+  if (query.mustBeFresh !== true) return answered;
   // The promise may end while the database works, and a kept part is as old as its first one.
-  return answer === null || isHttpError(answer) || isFresh(answer.due)
-    ? answer
-    : await withoutRows(answer, notFresh());
+  return answered.then((answer) =>
+    answer === null || isHttpError(answer) || isFresh(answer.due) ? answer : withoutRows(answer, notFresh()),
+  );
 }
 
 /** `Retry-After` of rows that wait for a build. Nobody knows when it ends: who asks once a minute gets its rows within one. */
@@ -112,30 +113,16 @@ async function rowsOf(
     const build = endpoint.changes === "on_build" ? version : null;
     const tag = build && buildTag(build, key);
     if (tag !== null && namesTag(tag, reader.ifNoneMatch))
-      return {
-        query,
-        result: null,
-        hasRunQuery: false,
-        ownsResult: false,
-        version,
-        ...claims,
-        tag,
-        hasMore: false,
-        total: null,
-      };
+      return answerOf(query, UNREAD, { version, tag }, claims);
     const part = partAtHand(gateway, endpoint, query, key, reader);
     if (part !== null) return part;
-    const checked = await prepare(gateway, query, version);
+    const preparing = prepare(gateway, query, version);
+    const checked = preparing instanceof Promise ? await preparing : preparing;
     if (isHttpError(checked)) return checked;
     const context = contextOf(reader, version);
     const resultKey = build === null ? claimedKey(key, version, claims) : key;
     const rows = await gateway.results.get(resultKey, checked, context, build?.id ?? null);
-    const { result, hasRunQuery, ownsResult } = rows;
-    const hasMore = mayHaveMore(result, checked.selection);
-    const answer = {
-      ...{ query: checked, result, hasRunQuery, ownsResult, version, ...claims, tag, hasMore },
-      total: null,
-    };
+    const answer = answerOf(checked, rows, { version, tag }, claims);
     const isWhole = reader.wantsTotal !== true && reader.readsPart === undefined;
     const whole = isWhole ? answer : await withTotalAndLength(gateway, endpoint, answer, key, reader);
     const { types } = query.selection.keyset ?? {};
@@ -146,6 +133,19 @@ async function rowsOf(
   }
 }
 
+const UNREAD = { result: null, hasRunQuery: false, ownsResult: false };
+
+/** Without spreads, which make a hidden class of each object (`ServiceMetrics`). */
+function answerOf<Rows extends Pick<Answer, keyof AnsweredRows>>(
+  query: ResolvedQuery,
+  { result, hasRunQuery, ownsResult }: Rows,
+  { version, tag }: Pick<Answer, "version" | "tag">,
+  { due, quality }: RowClaims,
+): Answer & Pick<Rows, "result"> {
+  const hasMore = result !== null && mayHaveMore(result, query.selection);
+  return { query, result, hasRunQuery, ownsResult, version, due, quality, tag, hasMore, total: null };
+}
+
 /** A result that was kept for a time does not get what is said of a later build: claims of other rows have another key. */
 function claimedKey(key: string, version: DataVersion | null, { due, quality }: RowClaims): string {
   if (due === null && quality === null) return key;
@@ -153,18 +153,20 @@ function claimedKey(key: string, version: DataVersion | null, { due, quality }: 
 }
 
 /** The query, checked against the columns of its relation. Nothing is refused by columns that may have changed since they were looked up. */
-export async function prepare(
+export function prepare(
   { warehouse }: Gateway,
   query: ResolvedQuery,
   version: DataVersion | null,
-): Promise<Result<ResolvedQuery>> {
+): Result<ResolvedQuery> | Promise<Result<ResolvedQuery>> {
   const { keyset, conditions } = query.selection;
   if (keyset === undefined && conditions.length === 0) return query;
-  const id = version?.id ?? null;
-  const checked = check(warehouse, query, await warehouse.columnsOf(query, id));
-  if (!isHttpError(checked)) return checked;
-  warehouse.expireColumns(query);
-  return check(warehouse, query, await warehouse.columnsOf(query, id));
+  const checked = () =>
+    andThen(warehouse.columnsOf(query, version?.id ?? null), (columns) => check(warehouse, query, columns));
+  return andThen(checked(), (first) => {
+    if (!isHttpError(first)) return first;
+    warehouse.expireColumns(query);
+    return checked();
+  });
 }
 
 function check(

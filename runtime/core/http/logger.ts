@@ -84,14 +84,16 @@ export function createLogger(level: string): Logger {
   return pino({ level, base, timestamp }, sink);
 }
 
-/** The current time, as a field: one text per millisecond, which took 0.7 of 4.2 µs of a line. */
+/** The current time, as a field: the text of a second is kept, as a time took 0.5 µs of a line. */
 export function timestamp(): string {
   const now = Date.now();
-  if (now !== textOfTime.at) textOfTime = { at: now, text: `,"time":"${new Date(now).toISOString()}"` };
-  return textOfTime.text;
+  const second = Math.floor(now / 1000);
+  if (second !== textOfTime.second)
+    textOfTime = { second, text: `,"time":"${new Date(second * 1000).toISOString().slice(0, -4)}` };
+  return `${textOfTime.text}${String(now - second * 1000).padStart(3, "0")}Z"`;
 }
 
-let textOfTime = { at: NaN, text: "" };
+let textOfTime = { second: NaN, text: "" };
 
 /** Lines that this process has dropped. */
 export function droppedLogLines(): number {

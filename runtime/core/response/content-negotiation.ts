@@ -168,8 +168,8 @@ export function formatOf(
   { spec: { path: endpointPath }, json }: Pick<ServedEndpoint, "spec" | "json">,
 ): RowFormat {
   const { url = "" } = request;
-  if (url === endpointPath) return acceptedFormat(request, json);
   const path = decoded(pathOf(url));
+  if (path === endpointPath) return acceptedFormat(request, json);
   const suffix = SUFFIX.exec(path);
   const hasSuffix = suffix !== null && endpointPath.endsWith(path.slice(0, suffix.index));
   if (!hasSuffix) return acceptedFormat(request, json);

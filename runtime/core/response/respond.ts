@@ -159,8 +159,8 @@ const writesItself = (response: ServerResponse): boolean =>
 
 /** Called when nothing but the response reads the bytes. Not on "close": the system may still read what it could not send. */
 function freeOnceSent({ response, answer }: RowsResponse, result: BufferedResult): void {
-  if (answer.ownsResult && writesItself(response) && !response.writableEnded)
-    response.once("finish", () => result.free());
+  if (result.bytes <= MAX_JOINED_BYTES || !answer.ownsResult) return;
+  if (writesItself(response) && !response.writableEnded) response.once("finish", () => result.free());
 }
 
 /** Clients such as polars fetch a file in ranges, which refer to the uncompressed body. */

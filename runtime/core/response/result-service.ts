@@ -139,11 +139,15 @@ export class ResultService {
 /** Shorter bodies are one buffer: a part of a few bytes costs more than it saves. */
 const JOINED_BYTES = 16 * 1024;
 
-function framed({ head, tail }: Frame, rows: BufferedRows): Buffer | readonly Buffer[] {
-  const parts = [Buffer.from(head), ...rows.parts, Buffer.from(tail(rows))];
-  const bytes = parts.reduce((sum, { length }) => sum + length, 0);
-  if (rows.release === undefined && bytes > JOINED_BYTES) return parts.filter(({ length }) => length > 0);
-  const body = Buffer.concat(parts, bytes);
+function framed(frame: Frame, rows: BufferedRows): Buffer | readonly Buffer[] {
+  const [head, tail] = [frame.head, frame.tail(rows)];
+  const bytes = rows.parts.reduce((sum, { length }) => sum + length, Buffer.byteLength(head + tail));
+  if (rows.release === undefined && bytes > JOINED_BYTES)
+    return [Buffer.from(head), ...rows.parts, Buffer.from(tail)].filter(({ length }) => length > 0);
+  const body = Buffer.allocUnsafe(bytes);
+  let at = body.write(head);
+  for (const part of rows.parts) at += part.copy(body, at);
+  body.write(tail, at);
   rows.release?.();
   return body;
 }

@@ -26,11 +26,7 @@ export const TIER_SHARES: Readonly<Record<Tier, number>> = {
  * anonymous addresses, which cost nothing, from taking all; the table's keeps a slow view from it. Each has a scenario that
  * fails without it (tests/core/warehouse/fair-queue.test.ts).
  */
-const SHARES: Shares = {
-  caller: 1 / 2,
-  table: 3 / 4,
-  tiers: TIER_SHARES,
-};
+const SHARES: Shares = { caller: 1 / 2, table: 3 / 4, tiers: TIER_SHARES };
 
 /** What callers share: places in the queue, connections, streams, memory for responses (runtime/docs/limits.md). */
 export class SharedResource {

@@ -60,8 +60,8 @@ const LONG_CALLER_MS = 10_000;
 /** How long a caller's last queries are remembered: without them it only starts as a new one. */
 const KEPT_MS = 60_000;
 
-/** A history, whose times are objects of their own. */
-const HISTORY_BYTES = 100;
+/** A history, whose times are objects of their own, with the caller's id of at most 45 characters. */
+const HISTORY_BYTES = 200;
 
 /** The last queries of a caller. */
 interface CallerHistory {
@@ -159,9 +159,9 @@ export class FairQueue {
 
   #historyOf({ caller: { id } }: QueuedQuery): CallerHistory {
     const now = performance.now();
-    const known = this.#callers.get(id);
+    const known = this.#callers.get(id, id);
     const history = known ?? { servedAt: -Infinity, longUntil: -Infinity, sentAt: now };
-    if (known === undefined) this.#callers.set(id, history);
+    if (known === undefined) this.#callers.set(id, history, undefined, id);
     history.sentAt = now;
     return history;
   }
@@ -179,12 +179,7 @@ export class FairQueue {
   tryAcquire(query: QueuedQuery): Lease | null {
     const now = performance.now();
     if (this.#entries.length > 0 || !this.#isFree(now)) return null;
-    const entry = {
-      query,
-      table: tableName(query.relation),
-      history: this.#historyOf(query),
-      since: now,
-    };
+    const entry = { query, table: tableName(query.relation), history: this.#historyOf(query), since: now };
     return this.#hasRoom(entry, now) ? this.#lease(entry) : null;
   }
 
@@ -306,11 +301,11 @@ export class Lease {
   }
 
   release(): void {
-    this.releaseConnection();
     if (!this.#isHeld) return;
     this.#isHeld = false;
     this.#leased.connections.takeFromCaller(this.#entry.query.caller, -1);
-    this.#leased.onFree();
+    if (this.#holdsConnection) this.releaseConnection();
+    else this.#leased.onFree();
   }
 
   /** Releases all but the caller's share: for a stream whose rows are in the spool. */

@@ -50,7 +50,12 @@ function quoted(text: string | null): string {
   return text !== null && /^[\w./:-]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/** Rounds to microseconds: further digits of the clock are noise. */
+/** Rounds to microseconds: further digits of the clock are noise. In whole numbers: V8 takes five times as long for a fraction. */
 function toMicroseconds(milliseconds: number): string {
-  return String(Math.round(milliseconds * 1000) / 1000);
+  const microseconds = Math.round(milliseconds * 1000);
+  const whole = Math.floor(microseconds / 1000);
+  return `${String(whole)}${FRACTIONS[microseconds - whole * 1000] ?? ""}`;
 }
+
+/** Of thousandths, as JSON has them. */
+const FRACTIONS = Array.from({ length: 1000 }, (_, i) => String(i / 1000).slice(1));
