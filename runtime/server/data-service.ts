@@ -36,7 +36,7 @@ import { openAccounts } from "./open-accounts.js";
 import { KeyFileWatcher } from "./operations/key-file-watcher.js";
 import { adapterProblem, clickhouseAddress } from "../core/model/clickhouse-address.js";
 import type { Logger } from "../core/http/logger.js";
-import { listen, type RunningServer } from "../core/http/listen.js";
+import { type HttpService, listen } from "../core/http/listen.js";
 import { Usage } from "./operations/usage.js";
 import type { EventService, loadEvents } from "./events/event-service.js";
 import { dataApiListener } from "./data-listener.js";
@@ -63,7 +63,7 @@ interface DataServiceOptions {
 }
 
 /** The data API of one process. */
-export interface DataService extends RunningServer {
+export interface DataService extends HttpService {
   readonly builds: BuildRecords;
   readonly metrics: Metrics;
   /** Activates a release. Rejects when it does not load; the old one stays active. */
@@ -113,6 +113,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   };
   return {
     url: server.url,
+    connections: server.connections,
     stop,
     builds,
     metrics,

@@ -27,7 +27,7 @@ import type { Endpoint } from "../core/model/endpoint.js";
 import { dataSettings, type Environment } from "./operations/environment.js";
 import { readVariables, type Variables } from "../core/environment/variables.js";
 import { type Logger, createLogger } from "../core/http/logger.js";
-import type { RunningServer } from "../core/http/listen.js";
+import type { HttpService } from "../core/http/listen.js";
 export { openWarehouse } from "../core/handler/open-gateway.js";
 export type { Warehouse } from "../core/warehouse/warehouse.js";
 export { DatabaseUnreachable, QueryTimeout } from "../core/warehouse/warehouse.js";
@@ -58,6 +58,7 @@ export {
 } from "./operations/usage-report.js";
 import { messageOf } from "../core/model/outcome.js";
 export { openPrimary, type Primary } from "./operations/workers/messages.js";
+export { ConnectionShare } from "./operations/workers/connection-share.js";
 export { WorkerCluster } from "./operations/workers/worker-cluster.js";
 export type { EmbeddedPostgres } from "../postgres/embedded/embedded-postgres.js";
 
@@ -111,7 +112,7 @@ interface ServiceOptions {
 }
 
 /** A running service. */
-export interface RunningService extends RunningServer {
+export interface RunningService extends HttpService {
   /** URL of the database, also of the embedded one. */
   readonly databaseUrl: string;
   /** Re-reads the manifest, activates what changed and logs the result. */
@@ -228,6 +229,7 @@ async function startDataApi(
   };
   return {
     url: service.url,
+    connections: service.connections,
     facts: { url: service.url, endpoints: folder.release.modules.length, keys: environment.keys.size },
     stop,
     refresh,

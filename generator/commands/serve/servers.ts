@@ -1,4 +1,5 @@
 import {
+  ConnectionShare,
   createLogger,
   type EmbeddedPostgres,
   flushLog,
@@ -77,9 +78,11 @@ async function serveAsWorker(
       metricsText: () => primary.call("metricsText"),
     },
   );
+  const share = new ConnectionShare(service.connections, (open) => primary.call("shareOf", open));
   return primary.serve(
     {
       ...service,
+      ...share.functions,
       recordBuilds: (...builds) => Promise.resolve(service.recordBuilds(...builds)),
       stop: () =>
         service

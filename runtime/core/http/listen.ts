@@ -11,6 +11,7 @@ import { Server, type Socket } from "node:net";
 import { type EarlyStatus } from "./connection-limits.js";
 import { OpenConnections } from "./open-connections.js";
 import { type ServerLimits, SERVER_LIMITS } from "./server-limits.js";
+import { SharedConnections } from "./shared-connections.js";
 import { Interval } from "../model/timer.js";
 
 /** A server that is listening. */
@@ -18,6 +19,11 @@ export interface RunningServer {
   readonly url: string;
   /** Graceful shutdown: accepts no more requests, completes running ones, then closes. */
   stop(): Promise<void>;
+}
+
+/** A server of this process. */
+export interface HttpService extends RunningServer {
+  readonly connections: SharedConnections;
 }
 
 /** What a service says to input that is no request to it. */
@@ -44,7 +50,7 @@ export async function listen(
   host: string,
   port: number,
   { earlyErrors = DEFAULT_ERRORS, limits }: ListenOptions = {},
-): Promise<RunningServer> {
+): Promise<HttpService> {
   const all = { ...SERVER_LIMITS, ...limits };
   const connections = new OpenConnections(all, (status, socket) => earlyError(status, socket, earlyErrors));
   const server = createServer({
@@ -68,8 +74,14 @@ export async function listen(
     timer.stop();
     server.close();
   };
-  return { url, stop };
+  const shared = new SharedConnections(server, connections, () =>
+    bind(server, host, Number(new URL(url).port) || HTTP_PORT),
+  );
+  return { url, stop, connections: shared };
 }
+
+/** A URL leaves it out. */
+const HTTP_PORT = 80;
 
 /** Refuses what node:http lets through; invalid requests never reach the listener. */
 function guard(server: HttpServer, connections: OpenConnections, listener: RequestListener): void {
@@ -91,7 +103,7 @@ function guard(server: HttpServer, connections: OpenConnections, listener: Reque
     const connection = connections.of(request.socket);
     if (!isWellFormed(request)) return connection?.fail(400);
     if (!connection?.accept(request, response)) return;
-    if (connections.isStopping) connection.announceClose();
+    if (connections.closesNext()) connection.announceClose();
     listener(request, response);
   });
 }

@@ -26,6 +26,8 @@ const ignored = (): void => undefined;
  */
 export class OpenConnections {
   isStopping = false;
+  /** How many close with their next response. */
+  closeNext = 0;
   readonly #limits: ServerLimits;
   readonly #earlyError: EarlyError;
   /** Bounded by the connections that the server accepts. */
@@ -45,6 +47,17 @@ export class OpenConnections {
     }
     this.#open.set(socket, new ClientConnection(socket, this.#limits, this.#earlyError));
     socket.once("close", () => this.#open.delete(socket));
+  }
+
+  get open(): number {
+    return this.#open.size;
+  }
+
+  /** Whether the connection of a request that has come closes with its response. */
+  closesNext(): boolean {
+    if (this.isStopping || this.closeNext === 0) return this.isStopping;
+    this.closeNext--;
+    return true;
   }
 
   /** Undefined for a rejected connection. */

@@ -37,6 +37,12 @@ export interface WorkerFunctions {
   /** Ends the process: after `stop` has responded, since an exit loses messages. */
   exit(): Promise<void>;
   ping(): Promise<void>;
+  /** How many connections are open. */
+  connections(): Promise<number>;
+  /** Its share of the connections of all workers, with a tolerance: those above it close with their next response. */
+  limitConnections(limit: number): Promise<void>;
+  /** Leaves new connections to the other workers for so many milliseconds; 0 ends a pause. */
+  pauseAccepting(milliseconds: number): Promise<void>;
 }
 
 /** What a worker calls in the primary. */
@@ -50,6 +56,8 @@ export interface PrimaryFunctions {
   share(release: Release): Promise<void>;
   /** Refreshes all workers. */
   refresh(): Promise<RefreshResult>;
+  /** It has so many connections, more than its limit. Resolves to its new limit. */
+  shareOf(open: number): Promise<number>;
   /** Prometheus text of all workers. */
   metricsText(): Promise<string>;
 }

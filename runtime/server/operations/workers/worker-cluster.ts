@@ -12,6 +12,7 @@ import type { CollectedMetric, MetricsSnapshot } from "../../../core/http/promet
 import { DROPPED_LOG_LINES } from "../../../core/http/service-metrics.js";
 import { BuildRecords } from "../../../core/warehouse/data-versions.js";
 import type { Environment } from "../environment.js";
+import { ConnectionBalance } from "./connection-balance.js";
 import type { Assignment, Role, WorkerFunctions } from "./messages.js";
 import { WorkerProcess } from "./worker-process.js";
 import { sleep } from "../../../core/model/timer.js";
@@ -37,6 +38,7 @@ export class WorkerCluster {
   /** Bounded by the number of workers. */
   readonly #members = new Set<WorkerProcess>();
   readonly #metrics = new WorkerMetrics(() => this.#serving("data").length);
+  readonly #balance = new ConnectionBalance(() => this.#serving("data"));
   readonly #builds = new BuildRecords();
   readonly #cursorKey = randomBytes(32);
   readonly #reloads = new CoalescingRunner(() => this.#reload());
@@ -91,6 +93,7 @@ export class WorkerCluster {
   /** Stops all workers gracefully. May be called at any time. */
   async stop(): Promise<void> {
     this.#stopping.abort();
+    this.#balance.close();
     await Promise.all([...this.#members].map((worker) => worker.stop()));
   }
 
@@ -119,6 +122,7 @@ export class WorkerCluster {
       share: (release) => this.#share(release, worker),
       refresh: () => this.refresh(),
       metricsText: () => this.#metricsText(),
+      shareOf: (open) => this.#balance.shareOf(worker, open),
     });
     this.#members.add(worker);
     log.info(worker.fields, "worker starting");
@@ -152,6 +156,7 @@ export class WorkerCluster {
     const { log } = this.#options;
     const { role, fields, isStopRequested, hasServed, metrics } = worker;
     this.#members.delete(worker);
+    void this.#balance.resume();
     if (role === "data") this.#metrics.retire(metrics, !isStopRequested);
     if (isStopRequested) return log.info(fields, "worker ended");
     log.error({ ...fields, detail: reason }, hasServed ? "worker died" : "worker did not start");

@@ -34,6 +34,8 @@ export class WorkerProcess {
   hasServed = false;
   readonly #worker: Worker;
   readonly #channel: MessageChannel<PrimaryFunctions, WorkerFunctions>;
+  /** Bounded by the calls that wait. A reaction of `ended` for each would stay as long as the worker: 40 MB a day of pings. */
+  readonly #waiting = new Set<(error: Error) => void>();
   #hasEnded = false;
   #killedFor: string | null = null;
 
@@ -50,6 +52,9 @@ export class WorkerProcess {
       // It could not be created.
       process.on("error", ({ message }) => resolve(message));
     }).finally(() => (this.#hasEnded = true));
+    void this.ended.then((reason) => {
+      for (const reject of this.#waiting) reject(new Error(reason));
+    });
     let serves: (isServing: boolean) => void = () => undefined;
     const started = new Promise<boolean>((resolve) => (serves = resolve));
     const own: PrimaryFunctions = {
@@ -79,8 +84,13 @@ export class WorkerProcess {
     name: K,
     ...args: Parameters<WorkerFunctions[K]>
   ): Promise<Awaited<ReturnType<WorkerFunctions[K]>>> {
-    const called = this.#channel.call(name, ...(args as never)) as ReturnType<WorkerFunctions[K]>;
-    return Promise.race([called, this.ended.then((reason) => Promise.reject(new Error(reason)))]);
+    type Value = Awaited<ReturnType<WorkerFunctions[K]>>;
+    if (this.#hasEnded) return this.ended.then((reason) => Promise.reject(new Error(reason)));
+    return new Promise<Value>((resolve, reject) => {
+      this.#waiting.add(reject);
+      const called = this.#channel.call(name, ...(args as never)) as Promise<Value>;
+      void called.then(resolve, reject).finally(() => this.#waiting.delete(reject));
+    });
   }
 
   /** Changes it once it has started. One that cannot change is killed: it would serve another release than the rest. */
