@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   type ApiAbout,
-  digestOf,
   hasOwnDigest,
   failed,
   GENERATED_SCHEMA_VERSION,
@@ -16,21 +15,31 @@ import { objectOr } from "../manifest/json.js";
 import { parseJson } from "../manifest/json-text.js";
 import { validatorOf } from "../manifest/schema-errors.js";
 import { visible, visibleJson } from "../manifest/strings.js";
-
+import { WrittenJson } from "../manifest/written-json.js";
 import type { CatalogueRecord } from "./catalogue-schema.js";
 import { type Catalogue, type CatalogueEntry, FORMER_KEYS, NO_LINEAGE } from "./catalogue.js";
 
 const MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 
-/** The catalogue as `catalogue.json`: one line per column and per parameter, so that a diff shows one line per change. `files`: the other files of the folder. */
-export function catalogueText(
-  catalogue: Catalogue,
-  { title = null, about }: { readonly title?: string | null; readonly about?: ApiAbout | undefined } = {},
-  files: ReadonlyMap<string, string> = new Map(),
-): string {
+interface CatalogueFileOptions {
+  readonly title?: string | null;
+  readonly about?: ApiAbout | undefined;
+  /** Version of the generator. */
+  readonly generator?: string | undefined;
+  /** Digests of the other files of the folder. */
+  readonly files?: ReadonlyMap<string, string>;
+  /** Text of each entry, in their order. */
+  readonly entryTexts?: readonly string[];
+}
+
+/** The catalogue as `catalogue.json`: one line per column and per parameter, so that a diff shows one line per change. */
+export function catalogueText(catalogue: Catalogue, options: CatalogueFileOptions = {}): string {
+  const { title = null, about, generator, files = new Map<string, string>() } = options;
+  const { entryTexts = catalogue.entries.map(entryText) } = options;
   const record: CatalogueRecord = {
     "x-generated-by": MARKER,
     schemaVersion: GENERATED_SCHEMA_VERSION,
+    ...(generator !== undefined && { generator }),
     digest: "",
     title,
     ...(about && { about }),
@@ -40,15 +49,22 @@ export function catalogueText(
     ...(catalogue.plans && { plans: catalogue.plans }),
     ...(Object.keys(catalogue.categories).length > 0 && { categories: catalogue.categories }),
     ...(catalogue.marks && { marks: Object.fromEntries(catalogue.marks) }),
-    endpoints: catalogue.entries,
+    endpoints: [],
     skipped: catalogue.skipped,
-    files: Object.fromEntries([...files].map(([file, text]) => [file, digestOf(text)])),
+    files: Object.fromEntries(files),
   };
-  return withOwnDigest(`${jsonOf(record, 2)}\n`);
+  const endpoints = entryTexts.map((text) => new WrittenJson(text));
+  return withOwnDigest(`${jsonOf({ ...record, endpoints }, 2)}\n`);
+}
+
+/** An entry as `catalogue.json` has it. */
+export function entryText(entry: CatalogueEntry): string {
+  return jsonOf(entry, 1, "\n    ");
 }
 
 /** JSON with one line per member down to `depth`; deeper values are on one line. */
 function jsonOf(value: unknown, depth: number, margin = "\n"): string {
+  if (value instanceof WrittenJson) return value.text;
   if (depth === 0 || typeof value !== "object" || value === null) return visibleJson(value);
   const inner = `${margin}  `;
   if (Array.isArray(value)) {
@@ -69,9 +85,50 @@ export function readCatalogueIn(folder: string): Outcome<Catalogue> | null {
   const file = join(folder, "catalogue.json");
   if (!existsSync(file)) return null;
   const bytes = readFileSync(file);
-  const text = bytes.toString();
-  const isAsWritten = text.includes('  "digest": "') && hasOwnDigest(bytes);
-  return readCatalogue(text, file, isAsWritten ? () => [] : errorsIn);
+  return readCatalogue(bytes.toString(), file, isAsWritten(bytes) ? () => [] : errorsIn);
+}
+
+/**
+ * Reads the former catalogue of a folder, of which a newer one is known. What both have alike is an entry of the newer one, so that
+ * nothing needs to compare it.
+ */
+export function readFormerCatalogue(
+  text: string,
+  newer: { readonly text: string; readonly entries: readonly CatalogueEntry[] },
+  location: string,
+): Outcome<Catalogue> {
+  const place = entriesPlace(text);
+  if (place === null || !isAsWritten(Buffer.from(text))) return readCatalogue(text, location);
+  const known = new Map(entryTextsIn(newer.text).map((each, i) => [each, newer.entries[i]]));
+  const former = entryTextsIn(text);
+  const changed = former.filter((each) => !known.has(each)).map((each) => each + ENTRY_END);
+  const shorter = `${text.slice(0, place.from)}${changed.join()}${text.slice(place.to + ENTRY_END.length)}`;
+  const reading = readCatalogue(shorter, location, () => []);
+  if (!reading.ok) return reading;
+  const others = [...reading.value.entries];
+  const entries = former.flatMap((each) => known.get(each) ?? others.splice(0, 1));
+  return succeeded({ ...reading.value, entries });
+}
+
+/** The texts of a catalogue's entries, without their ends. */
+export function entryTextsIn(catalogue: string): readonly string[] {
+  const place = entriesPlace(catalogue);
+  return place === null ? [] : catalogue.slice(place.from, place.to).split(`${ENTRY_END},\n    `);
+}
+
+/** The end of an entry in its text: what is inside of one is indented further. */
+export const ENTRY_END = "\n    }";
+
+function entriesPlace(catalogue: string): { readonly from: number; readonly to: number } | null {
+  const begin = '\n  "endpoints": [\n    ';
+  const at = catalogue.indexOf(begin);
+  const to = catalogue.indexOf(`${ENTRY_END}\n  ]`, at);
+  return at === -1 || to === -1 ? null : { from: at + begin.length, to };
+}
+
+/** Whether a catalogue has the digest of its own text. */
+export function isAsWritten(bytes: Buffer): boolean {
+  return bytes.includes('\n  "digest": "') && hasOwnDigest(bytes);
 }
 
 /**

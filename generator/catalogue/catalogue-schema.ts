@@ -159,6 +159,8 @@ export const CATALOGUE_SCHEMA = record(
     about: ABOUT_SCHEMA,
     /** Of organizations, by name. */
     plans: PLANS_SCHEMA,
+    /** Version of the generator that wrote the folder. */
+    generator: text,
     /** Of this file, for a server that reads it. */
     digest: text,
     /** Name of dbt's adapter. */

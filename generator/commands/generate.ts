@@ -1,22 +1,31 @@
 import { headlineProblems, planProblems } from "../about.js";
-import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { ArtifactLocations } from "../artifacts/artifacts.js";
 import { catalogueOf } from "../catalogue/build.js";
-import { readCatalogue } from "../catalogue/catalogue-file.js";
-import type { Catalogue } from "../catalogue/catalogue.js";
+import { readFormerCatalogue } from "../catalogue/catalogue-file.js";
+import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { unpublishedNotes, untypedNote, whyGone } from "../catalogue/unpublished.js";
 import type { Settings } from "../config.js";
 import { type Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readModels } from "../manifest/catalog.js";
-import { updateFolder } from "../output/folder.js";
+import { type Folder, updateFolder } from "../output/folder.js";
+import { readKept } from "../output/keeping.js";
 import { adapterNotice, adapterProblem, clickhouseAddress } from "@routewright/runtime/model";
 import type { Manifest } from "../manifest/manifest.js";
-import { type FileSet, render, routeFile } from "../render/render.js";
+import { CATALOGUE_FILE } from "../render/kept.js";
+import { render, routeFile } from "../render/render.js";
 import { previewJson, previewText } from "./preview-report.js";
 import { type GenerateReport, type MovedSchema, reportJson, reportText } from "./generate-report.js";
-import { type CliCommand, type CommandResult, EXIT, failure, OPTIONS, withManifest } from "./command.js";
+import {
+  type CliCommand,
+  type CommandResult,
+  EXIT,
+  failure,
+  OPTIONS,
+  versionOf,
+  withManifest,
+} from "./command.js";
 import { withProgress } from "./progress.js";
 
 export interface GenerateOptions
@@ -81,12 +90,17 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   ];
   if (unshown.length > 0) return failure(...unshown);
   if (options.preview === true) return preview(reading.value, catalogue, options);
+  const { title, about, out, check } = options;
+  const { found, ...keeping } = readKept(out, versionOf(), check);
   const files = await withProgress("Rendering endpoints", (progress) =>
-    render(catalogue, { title: options.title, about: options.about, progress }),
+    render(catalogue, { title, about, progress, ...keeping }),
   );
-  const before = catalogueIn(options.out, files);
+  const before = catalogueIn(out, found, {
+    text: files.get(CATALOGUE_FILE) ?? "",
+    entries: catalogue.entries,
+  });
   const unpublished = unpublishedNotes(reading.value, catalogue);
-  const update = updateFolder(files, options);
+  const update = updateFolder(files, { ...options, found });
   if (!update.ok) return failure(...update.problems, ...(catalogue.entries.length === 0 ? unpublished : []));
   const report: GenerateReport = {
     ...options,
@@ -115,20 +129,16 @@ function preview(manifest: Manifest, catalogue: Catalogue, { json }: GenerateOpt
   };
 }
 
-const CATALOGUE_FILE = "catalogue.json";
-
 /** The catalogue of the folder; null where there is none, or the same. */
-function catalogueIn(out: string, files: FileSet): Catalogue | null {
-  const file = join(out, CATALOGUE_FILE);
-  try {
-    // A pipe would block.
-    const text = statSync(file).isFile() ? readFileSync(file, "utf8") : "";
-    const reading = text === files.get(CATALOGUE_FILE) ? null : readCatalogue(text, file);
-    return reading?.ok ? reading.value : null;
-  } catch {
-    // The comparison with the folder reports a file that cannot be read.
-    return null;
-  }
+function catalogueIn(
+  out: string,
+  found: Folder | undefined,
+  newer: { readonly text: string; readonly entries: readonly CatalogueEntry[] },
+): Catalogue | null {
+  const file = found?.get(CATALOGUE_FILE);
+  if (file?.kind !== "file" || file.text === newer.text) return null;
+  const reading = readFormerCatalogue(file.text, newer, join(out, CATALOGUE_FILE));
+  return reading.ok ? reading.value : null;
 }
 
 /** Schemas of relations of the folder that the manifest has in others: the sign of another target. */

@@ -11,10 +11,19 @@ import type { Settings } from "../config.js";
 import { parseModels } from "../manifest/catalog.js";
 import { redactedLocation } from "../artifacts/source.js";
 import { updateFolder } from "../output/folder.js";
+import { readKept } from "../output/keeping.js";
 import { render } from "../render/render.js";
 import { reportText } from "./generate-report.js";
 import { startPolling } from "../watch/poll.js";
-import { type CliCommand, type CommandResult, EXIT, OPTIONS, stopSignal, withManifest } from "./command.js";
+import {
+  type CliCommand,
+  type CommandResult,
+  EXIT,
+  OPTIONS,
+  stopSignal,
+  versionOf,
+  withManifest,
+} from "./command.js";
 
 export interface WatchOptions
   extends
@@ -98,7 +107,8 @@ function regenerate(texts: ArtifactTexts, options: WatchOptions): readonly strin
   const reading = parseModels(texts, options.publish);
   if (!reading.ok) return reading.problems;
   const catalogue = catalogueOf(reading.value, options);
-  const update = updateFolder(render(catalogue, { title, about }), { out });
+  const { found, ...keeping } = readKept(out, versionOf());
+  const update = updateFolder(render(catalogue, { title, about, ...keeping }), { out, found });
   if (!update.ok) return update.problems;
   const { warnings } = reading.value;
   print(reportText({ out, check: false, warnings, catalogue, drift: update.value }));

@@ -25,7 +25,9 @@ export function compareCatalogues(
   const { pairs, removed, added } = matchEndpoints(atAllPaths(base.entries), atAllPaths(head.entries));
   const marks = new MarkComparison(base, head);
   const changes = [
-    ...pairs.flatMap((pair) => changesOf(...pair, base.entries, marks, sunsetPolicy)),
+    ...pairs.flatMap(([before, after]) =>
+      before === after && !marks.hasAny ? [] : changesOf(before, after, base.entries, marks, sunsetPolicy),
+    ),
     ...removed.map((entry) => removal(entry, head, sunsetPolicy)),
     ...added.flatMap((entry) =>
       additionsOf(entry, base.entries, marks).map((difference) => withLocation(entry, difference)),

@@ -18,17 +18,18 @@ const NONE: LostMarks = { parts: new Map(), columns: new Set() };
 export class MarkComparison {
   readonly #base: Catalogue;
   readonly #head: Catalogue;
-  readonly #hasMarks: boolean;
+  /** Whether the base marks anything. */
+  readonly hasAny: boolean;
 
   constructor(base: Catalogue, head: Catalogue) {
     this.#base = base;
     this.#head = head;
-    this.#hasMarks = base.marks !== undefined || base.entries.some(showsMarks);
+    this.hasAny = base.marks !== undefined || base.entries.some(showsMarks);
   }
 
   /** `before`: the endpoint that the base has at the path, or of the model. */
   lostOf(entry: CatalogueEntry, before: CatalogueEntry | null): LostMarks {
-    if (!this.#hasMarks) return NONE;
+    if (!this.hasAny) return NONE;
     const names = this.#lostNames(entry, before);
     const { aggregate, parameters, filters = [], columns } = entry;
     const marked = new Set(ownMarks(entry));

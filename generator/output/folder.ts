@@ -20,15 +20,18 @@ interface UpdateOptions {
   readonly check?: boolean;
   /** Write a folder without endpoints although the present one has some. */
   readonly allowEmpty?: boolean;
+  /** What the folder holds, where it was read already. */
+  readonly found?: Folder | undefined;
 }
 
 /** What differed from the rendered files, or why nothing was written. */
 type Update = Outcome<readonly Drift[]>;
 
 /** Writes rendered files to a folder, or with `check` only compares them: the one writer of all commands. */
-export function updateFolder(fresh: FileSet, { out, check, allowEmpty }: UpdateOptions): Update {
+export function updateFolder(fresh: FileSet, { out, check, allowEmpty, found }: UpdateOptions): Update {
   try {
-    const drift = compare(entriesOf(out), fresh);
+    const before = found ?? readFolder(out);
+    const drift = compare(before, fresh);
     const blocked = drift.filter(({ kind }) => kind === "blocked");
     if (blocked.length > 0) return failed(...blocked.map(({ file }) => `${out}/${file} ${IN_THE_WAY}`));
     if (check || drift.length === 0) return succeeded(drift);
@@ -37,9 +40,9 @@ export function updateFolder(fresh: FileSet, { out, check, allowEmpty }: UpdateO
       return failed(
         `The manifest publishes no endpoint, and all ${String(removed)} of the folder would be removed. Nothing was changed. Check the manifest, or run \`routewright generate --allow-empty\`.`,
       );
-    write(out, fresh, drift);
+    const written = write(out, fresh, drift);
     // Each file is renamed on its own: another writer's files may be among them.
-    return compare(entriesOf(out), fresh).length === 0
+    return compare(readFolder(out, new Map([...before, ...written])), fresh).length === 0
       ? succeeded(drift)
       : failed(`Another process wrote ${out} ${MIXED}`);
   } catch (error) {
@@ -67,13 +70,22 @@ function removesAll(fresh: FileSet, drift: readonly Drift[]): number {
 }
 
 /** A file with its text, a folder, or a link, a socket and so on: a link could lead out of the folder, a pipe would block. */
-type FolderEntry = { readonly kind: "file"; readonly text: string } | { readonly kind: "folder" | "other" };
+type FolderEntry =
+  | { readonly kind: "file"; readonly text: string; readonly state: string }
+  | { readonly kind: "folder" | "other" };
 
-/** What a generated folder holds of Routewright's names, by its path; nothing where there is no folder. */
-function entriesOf(out: string): ReadonlyMap<string, FolderEntry> {
+/** What a generated folder holds of Routewright's names, by its path. */
+export type Folder = ReadonlyMap<string, FolderEntry>;
+
+/**
+ * Reads a folder; nothing where there is none. A file that has the state of `before` is not read again.
+ *
+ * @throws an error of the system
+ */
+export function readFolder(out: string, before?: Folder): Folder {
   const found = new Map<string, FolderEntry>();
   const visit = (name: string, entry: fs.Dirent): void => {
-    if (entry.isFile()) found.set(name, { kind: "file", text: fs.readFileSync(join(out, name), "utf8") });
+    if (entry.isFile()) found.set(name, fileOf(join(out, name), before?.get(name)));
     else found.set(name, { kind: entry.isDirectory() ? "folder" : "other" });
     if (entry.isDirectory())
       for (const child of childrenOf(join(out, name))) visit(`${name}/${child.name}`, child);
@@ -81,6 +93,19 @@ function entriesOf(out: string): ReadonlyMap<string, FolderEntry> {
   for (const entry of childrenOf(out))
     if (NAMES.has(entry.name) || TEMPORARY.test(entry.name)) visit(entry.name, entry);
   return found;
+}
+
+function fileOf(path: string, before: FolderEntry | undefined): FolderEntry {
+  // First: what changes from here on has another state the next time.
+  const state = stateOf(path);
+  if (before?.kind === "file" && before.state === state) return before;
+  return { kind: "file", text: fs.readFileSync(path, "utf8"), state };
+}
+
+/** Differs where a file is replaced or written to, and not where it is renamed. */
+function stateOf(path: string): string {
+  const { ino, size, mtimeMs } = fs.lstatSync(path);
+  return [ino, size, mtimeMs].join();
 }
 
 const NAMES = new Set(["catalogue.json", "index.ts", "lineage.json", "openapi.json", "routes"]);
@@ -96,7 +121,7 @@ function childrenOf(path: string): readonly fs.Dirent[] {
  * Finds drift both ways: missing or changed files, and stale ones. Line ends count: a checkout that converts them to CRLF
  * needs `generated/** text eol=lf` in its `.gitattributes`.
  */
-function compare(found: ReadonlyMap<string, FolderEntry>, fresh: FileSet): readonly Drift[] {
+function compare(found: Folder, fresh: FileSet): readonly Drift[] {
   const drift = [...fresh].flatMap(([file, text]): Drift[] => {
     const entry = found.get(file);
     if (isBlocked(found, file)) return [{ file, kind: "blocked" }];
@@ -111,7 +136,7 @@ function compare(found: ReadonlyMap<string, FolderEntry>, fresh: FileSet): reado
   return [...drift, ...stale].sort((a, b) => byText(a.file, b.file));
 }
 
-function isBlocked(found: ReadonlyMap<string, FolderEntry>, file: string): boolean {
+function isBlocked(found: Folder, file: string): boolean {
   const parts = file.split("/");
   const parents = parts.slice(1).map((_, i) => found.get(parts.slice(0, i + 1).join("/")));
   const entry = found.get(file);
@@ -132,12 +157,13 @@ function isGenerated(entry: FolderEntry): boolean {
 /**
  * Writes missing and changed files and deletes stale ones. Before the first file changes, all new text is on disk under
  * temporary names and all folders are known to be writable: a full disk or a missing permission changes nothing and is
- * thrown. A reader finds a mixture by the digests of `catalogue.json`.
+ * thrown. A reader finds a mixture by the digests of `catalogue.json`. Returns what it wrote.
  */
-function write(out: string, fresh: FileSet, drift: readonly Drift[]): void {
+function write(out: string, fresh: FileSet, drift: readonly Drift[]): Folder {
   const stale = drift.filter(({ kind }) => kind === "stale").map(({ file }) => file);
   const written = drift.filter(({ kind }) => kind !== "stale").map(({ file }) => file);
   const staged = new Map<string, string>();
+  const entries = new Map<string, FolderEntry>();
   try {
     for (const folder of [".", ...foldersOf([...stale, ...written])]) {
       makeFolder(join(out, folder));
@@ -146,7 +172,9 @@ function write(out: string, fresh: FileSet, drift: readonly Drift[]): void {
     for (const file of written) {
       const temporary = join(out, dirname(file), `.${randomBytes(8).toString("hex")}.tmp`);
       staged.set(temporary, join(out, file));
-      fs.writeFileSync(temporary, fresh.get(file) ?? "", { flag: "wx" });
+      const text = fresh.get(file) ?? "";
+      fs.writeFileSync(temporary, text, { flag: "wx" });
+      entries.set(file, { kind: "file", text, state: stateOf(temporary) });
     }
   } catch (error) {
     for (const temporary of staged.keys()) fs.rmSync(temporary, { force: true });
@@ -156,6 +184,7 @@ function write(out: string, fresh: FileSet, drift: readonly Drift[]): void {
   for (const [temporary, file] of staged) fs.renameSync(temporary, file);
   for (const file of stale) fs.rmSync(join(out, file), { force: true });
   removeEmpty(out, stale);
+  return entries;
 }
 
 /** Step by step: Node's `recursive` never returns where a parent refuses to have children, as `/proc` does. */

@@ -1,8 +1,9 @@
 import { byText, visibleJson } from "../manifest/strings.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
-import { catalogueText } from "../catalogue/catalogue-file.js";
+import { catalogueText, entryText } from "../catalogue/catalogue-file.js";
 import { lineageText } from "../catalogue/lineage.js";
 import { withSuccessorChanges } from "../diff/successor-changes.js";
+import { CATALOGUE_FILE, Kept } from "./kept.js";
 import { type OpenApiOptions, openApiText } from "./openapi/document.js";
 import { routeModule } from "./route-module.js";
 
@@ -10,6 +11,10 @@ import { routeModule } from "./route-module.js";
 export type FileSet = ReadonlyMap<string, string>;
 
 interface RenderOptions extends OpenApiOptions {
+  /** Version of the generator, which `catalogue.json` states. */
+  readonly generator?: string;
+  /** What the folder holds of unchanged endpoints. */
+  readonly kept?: Kept | undefined;
   /** Told after each module. */
   readonly progress?: (done: number, total: number) => void;
 }
@@ -18,8 +23,13 @@ interface RenderOptions extends OpenApiOptions {
 export function render(read: Catalogue, options: RenderOptions = {}): FileSet {
   const catalogue = withSuccessorChanges(read);
   const { entries } = catalogue;
+  const { kept } = options;
+  const entryTexts = entries.map(entryText);
+  const unchanged = new Set(entries.filter((_, i) => kept?.hasEntry(entryTexts[i] ?? "")));
   const modules = entries.map((entry, i) => {
-    const module = [routeFile(entry), routeModule(entry)] as const;
+    const file = routeFile(entry);
+    const known = unchanged.has(entry) ? kept?.textOf(file) : undefined;
+    const module = [file, known ?? routeModule(entry)] as const;
     options.progress?.(i + 1, entries.length);
     return module;
   });
@@ -27,11 +37,14 @@ export function render(read: Catalogue, options: RenderOptions = {}): FileSet {
     ...modules,
     ["lineage.json", lineageText(catalogue.lineage)],
     ["index.ts", indexModule(entries)],
-    ["openapi.json", openApiText(catalogue, options)],
+    ["openapi.json", openApiText(catalogue, { ...options, unchanged })],
   ]);
-  const index = catalogueText(catalogue, options, described);
-  return sorted([...described, ["catalogue.json", index]]);
+  const files = new Map([...described].map(([file, text]) => [file, (kept ?? NOTHING).digestOf(file, text)]));
+  const index = catalogueText(catalogue, { ...options, files, entryTexts });
+  return sorted([...described, [CATALOGUE_FILE, index]]);
 }
+
+const NOTHING = new Kept("", new Map(), new Map());
 
 function sorted(files: readonly (readonly [string, string])[]): FileSet {
   return new Map([...files].sort(([a], [b]) => byText(a, b)));

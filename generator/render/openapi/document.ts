@@ -12,11 +12,14 @@ import {
   responseObject,
   SYSTEM_ROUTES,
   SYSTEM_SCHEMAS,
+  servedPaths,
   type DescribedRoute,
   TIER_NAMES,
   TIERS,
 } from "@routewright/runtime/model";
-import type { Catalogue } from "../../catalogue/catalogue.js";
+import type { Catalogue, CatalogueEntry } from "../../catalogue/catalogue.js";
+import { WrittenJson } from "../../manifest/written-json.js";
+import type { Kept } from "../kept.js";
 import { RETRIES } from "./client-hints.js";
 import { jsonText } from "./json-text.js";
 import { rowNameOf } from "./names.js";
@@ -45,13 +48,19 @@ export interface OpenApiOptions {
   readonly about?: ApiAbout | undefined;
 }
 
+/** What need not be rendered again. */
+interface Unchanged {
+  readonly kept?: Kept | undefined;
+  readonly unchanged?: ReadonlySet<CatalogueEntry>;
+}
+
 const DEFAULT_TITLE = "Routewright Data API";
 
 /** Marks the file as generated: the writer overwrites only files with this marker. */
 const OPENAPI_MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 
 /** The OpenAPI document of a catalogue: its entries in their order, then the system endpoints. */
-export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}) {
+export function openApiOf(catalogue: Catalogue, options: OpenApiOptions & Unchanged = {}) {
   const { entries } = catalogue;
   const { about = {} } = options;
   const title = options.title ?? DEFAULT_TITLE;
@@ -79,12 +88,15 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}) {
       { name: SYSTEM_TAG, description: "The service itself: its state and its documentation." },
     ],
     tagGroups: tagGroupsOf(categories),
-    paths: pathsObject([
-      ...entries.flatMap(dataOperations),
-      ...SYSTEM_ROUTES.flatMap((route) => systemOperations(route, examples)),
+    paths: new Map([
+      ...entries.flatMap((entry) => keptPaths(entry, options) ?? [...pathsObject(dataOperations(entry))]),
+      ...pathsObject(SYSTEM_ROUTES.flatMap((route) => systemOperations(route, examples))),
     ]),
     components: componentsOf(
-      entries.map((entry) => [rowNameOf(entry.path), rowSchema(entry, byModel)] as const),
+      entries.map((entry) => {
+        const name = rowNameOf(entry.path);
+        return [name, keptSchema(name, entry, options) ?? rowSchema(entry, byModel)] as const;
+      }),
       hasCursors,
       hasEnds,
     ),
@@ -101,8 +113,31 @@ function operatorOf(title: string, { contact, termsOfService, logo }: ApiAbout):
   };
 }
 
+/** The operations of an unchanged entry by their paths; undefined where one is not known. */
+function keptPaths(
+  entry: CatalogueEntry,
+  { kept, unchanged }: Unchanged,
+): readonly (readonly [string, Json])[] | undefined {
+  if (kept === undefined || !unchanged?.has(entry)) return undefined;
+  const paths = servedPaths(entry).map((path) => [path, written(kept.operationsOf(path))] as const);
+  const known = paths.flatMap(([path, text]) => (text === undefined ? [] : [[path, text] as const]));
+  return known.length === paths.length ? known : undefined;
+}
+
+/** The schema of an unchanged entry's row. What is referred to is of other entries, which may have changed. */
+function keptSchema(name: string, entry: CatalogueEntry, { kept, unchanged }: Unchanged): Json | undefined {
+  if (!unchanged?.has(entry) || entry.columns.some(({ references }) => references !== undefined))
+    return undefined;
+  return written(kept?.schemaOf(name));
+}
+
+/** As a part of a document, which is only written. */
+function written(text: string | undefined): Json | undefined {
+  return text === undefined ? undefined : (new WrittenJson(text) as unknown as Json);
+}
+
 /** The document as the text of `openapi.json`. */
-export function openApiText(catalogue: Catalogue, options: OpenApiOptions = {}): string {
+export function openApiText(catalogue: Catalogue, options: OpenApiOptions & Unchanged = {}): string {
   return `${jsonText(openApiOf(catalogue, options))}\n`;
 }
 

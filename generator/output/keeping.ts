@@ -1,0 +1,38 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { CATALOGUE_FILE, type Kept, keptOf } from "../render/kept.js";
+import { type Folder, readFolder } from "./folder.js";
+
+/** A folder before it is written, and what its rendering may keep. */
+interface Keeping {
+  /** Nothing where it cannot be read, which its writer reports. */
+  readonly found: Folder | undefined;
+  readonly generator: string;
+  readonly kept: Kept | undefined;
+}
+
+/** Reads a folder that this version of the generator is to write. `check`: nothing is kept. */
+export function readKept(out: string, generator: string, check = false): Keeping {
+  const found = readable(() => readFolder(out));
+  const kept = found && !check ? readable(() => keptIn(out, found, generator)) : undefined;
+  return { found, generator, kept };
+}
+
+function readable<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Nothing where the generator is newer than the folder: its code may differ in the same version, as in a clone of Routewright. */
+function keptIn(out: string, folder: Folder, generator: string): Kept | undefined {
+  const written = statSync(join(out, CATALOGUE_FILE)).mtimeMs;
+  if (statSync(fileURLToPath(import.meta.url)).mtimeMs >= written) return undefined;
+  return keptOf((file) => {
+    const entry = folder.get(file);
+    return entry?.kind === "file" ? entry.text : undefined;
+  }, generator);
+}
