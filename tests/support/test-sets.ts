@@ -152,7 +152,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
       "writers",
       "wrong-input",
     ),
-    ...within("render", "random"),
+    ...within("render", "kept", "random"),
     ...within("suggest", "roll-ups"),
     ...within("verify", "aggregates", "roll-ups"),
     ...within("server/mcp", "apps", "conformance"),
