@@ -139,7 +139,9 @@ describe("a payment of 60 where 100 were ordered", () => {
 
   itBeside("resolved as failed is owed back as 60", async () => {
     const { id } = await paidShort();
-    made(await resolveIntent(world.database, id, { as: "failed", note: "the customer wants it back" }));
+    const note = "the customer wants it back";
+    const { status } = made(await resolveIntent(world.database, id, { as: "failed", note }));
+    expect(status).toBe("TRANSACTION_FAILED");
     expect(await booked(id)).toMatchObject({ "customer payment USD": "-60" });
   });
 
