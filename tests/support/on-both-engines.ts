@@ -34,6 +34,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/metrics/filter.test.ts",
   "tests/metrics/forms-of-callers.test.ts",
   "tests/metrics/large-numbers.test.ts",
+  "tests/metrics/ossie/tpcds.test.ts",
   "tests/metrics/pages.test.ts",
   "tests/metrics/readiness.test.ts",
   "tests/metrics/roll-ups.test.ts",
