@@ -22,10 +22,10 @@ export class WindowTable {
   readonly #highs: Uint32Array;
   readonly #counts: Uint32Array;
   readonly #resets: Float64Array;
-  /** The next place of the same bucket. */
-  readonly #next: Int32Array;
-  /** The newest place of each bucket. */
-  readonly #buckets: Int32Array;
+  /** The next place of the same bucket, plus one: the system gives a table memory where something else than 0 is written. */
+  readonly #next: Uint32Array;
+  /** The newest place of each bucket, plus one. */
+  readonly #buckets: Uint32Array;
   /** Keeps callers from choosing names that share a digest. */
   readonly #secret = randomBytes(16).toString("base64");
   #oldest = 0;
@@ -37,8 +37,8 @@ export class WindowTable {
     this.#highs = new Uint32Array(capacity);
     this.#counts = new Uint32Array(capacity);
     this.#resets = new Float64Array(capacity);
-    this.#next = new Int32Array(capacity);
-    this.#buckets = new Int32Array(2 ** Math.ceil(Math.log2(capacity))).fill(NONE);
+    this.#next = new Uint32Array(capacity);
+    this.#buckets = new Uint32Array(2 ** Math.ceil(Math.log2(capacity)));
   }
 
   get size(): number {
@@ -56,9 +56,9 @@ export class WindowTable {
 
   /** The newest window of a caller. */
   find({ low, high }: Digest): WindowPlace | null {
-    let place = this.#buckets[this.#bucketOf(low)] ?? NONE;
+    let place = placeIn(this.#buckets, this.#bucketOf(low));
     while (place !== NONE && (this.#lows[place] !== low || this.#highs[place] !== high))
-      place = this.#next[place] ?? NONE;
+      place = placeIn(this.#next, place);
     return place === NONE ? null : place;
   }
 
@@ -70,8 +70,8 @@ export class WindowTable {
     this.#highs[place] = high;
     this.#counts[place] = 1;
     this.#resets[place] = resetAt;
-    this.#next[place] = this.#buckets[bucket] ?? NONE;
-    this.#buckets[bucket] = place;
+    this.#next[place] = this.#buckets[bucket] ?? 0;
+    this.#buckets[bucket] = place + 1;
   }
 
   resetAt(place: WindowPlace): number {
@@ -97,19 +97,21 @@ export class WindowTable {
   /** The oldest place is the last of its bucket. */
   #unlink(oldest: WindowPlace): void {
     const bucket = this.#bucketOf(this.#lows[oldest] ?? 0);
-    let before = this.#buckets[bucket] ?? NONE;
+    let before = placeIn(this.#buckets, bucket);
     if (before === oldest) {
-      this.#buckets[bucket] = NONE;
+      this.#buckets[bucket] = 0;
       return;
     }
-    while (this.#next[before] !== oldest) before = this.#next[before] ?? NONE;
-    this.#next[before] = NONE;
+    while (this.#next[before] !== oldest + 1) before = placeIn(this.#next, before);
+    this.#next[before] = 0;
   }
 
   #bucketOf(low: number): number {
     return low & (this.#buckets.length - 1);
   }
 }
+
+const placeIn = (places: Uint32Array, at: number): WindowPlace => (places[at] ?? 0) - 1;
 
 /** Four bytes of a text in which each character is a byte. */
 function numberAt(text: string, at: number): number {
