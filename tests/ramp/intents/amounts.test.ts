@@ -139,9 +139,8 @@ describe("a payment of 60 where 100 were ordered", () => {
 
   itBeside("resolved as failed is owed back as 60", async () => {
     const { id } = await paidShort();
-    const note = "the customer wants it back";
-    const { status } = made(await resolveIntent(world.database, id, { as: "failed", note }));
-    expect(status).toBe("TRANSACTION_FAILED");
+    const ended = made(await resolveIntent(world.database, id, { as: "failed", note: "wants it back" }));
+    expect(ended.status).toBe("TRANSACTION_FAILED");
     expect(await booked(id)).toMatchObject({ "customer payment USD": "-60" });
   });
 
