@@ -12,9 +12,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { TestSet } from "../../tests/support/test-sets.js";
+import { reachedIn, setUpFor } from "./marks.js";
 
-/** A run of tests that takes longer is in a loop that the mutant made. */
-const RUN_MS = 15 * 60_000;
+/** A run of tests that takes longer is in a loop that the mutant made, unless the machine is busy. */
+const RUN_MS = Number(process.env["MUTANT_RUN_MINUTES"] ?? 15) * 60_000;
+const SET_UP = "tests/support/read-statements.ts";
+const VITEST = ["npx", "vitest", "run", "--config", "tests/vitest.config.ts"];
 const BUILT = ["generator/dist", "runtime/dist", "runtime/ramp/dist"];
 
 interface Ended {
@@ -59,6 +62,29 @@ export class Copy {
     }
   }
 
+  /** Where marks note what runs. */
+  get marks(): string {
+    return join(this.root, ".data/marks");
+  }
+
+  /** Runs a set while sources have marks, by file: the test files that run each place. Whether they pass does not matter. */
+  async reachedBy(
+    marked: ReadonlyMap<string, string>,
+    set: TestSet,
+  ): Promise<Readonly<Record<string, readonly string[]>>> {
+    mkdirSync(this.marks, { recursive: true });
+    const setUp = readFileSync(join(this.root, SET_UP), "utf8");
+    const texts = [...marked, [SET_UP, setUp + setUpFor(this.marks)] as const];
+    const run = texts.reduce<() => Promise<unknown>>(
+      (work, [file, text]) =>
+        () =>
+          this.with(file, text, work),
+      () => this.withBuild(() => this.#run(VITEST, set, 6 * RUN_MS)),
+    );
+    await run();
+    return reachedIn(this.marks, this.root);
+  }
+
   /** Whether the sources compile. */
   async compiles(): Promise<boolean> {
     const tsc = ["node", "node_modules/typescript-native/bin/tsc", "-p", "."];
@@ -84,9 +110,8 @@ export class Copy {
     if (files.length === 0) return null;
     const results = join(this.root, ".data/results.json");
     rmSync(results, { force: true });
-    const vitest = ["npx", "vitest", "run", "--config", "tests/vitest.config.ts", "--bail", "1"];
-    const reporter = ["--reporter=json", "--outputFile", results];
-    const { code, isStopped, output } = await this.#run([...vitest, ...reporter, ...files], set);
+    const reporter = ["--bail", "1", "--reporter=json", "--outputFile", results];
+    const { code, isStopped, output } = await this.#run([...VITEST, ...reporter, ...files], set);
     if (code === 0) return null;
     if (isStopped) return "(no end)";
     if (!existsSync(results)) throw new Error(`The test runner gave no results:\n${output}`);
@@ -97,7 +122,11 @@ export class Copy {
     return failed ? failed.name.slice(this.root.length + 1) : "(outside of the tests)";
   }
 
-  async #run([program = "", ...args]: readonly string[], set: TestSet = "all"): Promise<Ended> {
+  async #run(
+    [program = "", ...args]: readonly string[],
+    set: TestSet = "all",
+    longest = RUN_MS,
+  ): Promise<Ended> {
     const env = { ...process.env, TEST_SET: set };
     // A group of its own, which ends as one.
     const child = spawn(program, args, {
@@ -116,7 +145,7 @@ export class Copy {
     const timer = setTimeout(() => {
       isStopped = true;
       end();
-    }, RUN_MS);
+    }, longest);
     process.once("exit", end);
     const [code] = (await once(child, "close")) as [number | null];
     process.off("exit", end);

@@ -1,16 +1,18 @@
 /**
  * `npm run mutants`: how many small changes of the sources the quick tests notice. `MUTANTS` of them, 100 unless given, are
- * chosen by `MUTANT_SEED`. Each runs against the quick tests that load its file, the nearest first, then against those that
- * start the built command, up to the first failure. What is known is kept in `.data/mutants-<seed>-<commit>.jsonl`: the next call goes
+ * chosen by `MUTANT_SEED`. One run with marks says which quick tests run its place. Each runs against those that load its file, the
+ * nearest first, then against those that start the built command, up to the first failure. What is known is kept in `.data/mutants-<seed>-<commit>.jsonl`: the next call goes
  * on from there. `npm run mutants -- rest` runs those that survived against the rest in the same way. `npm run mutants -- equivalent
- * <number> <reason>` records one that no input can tell apart; another replaces it.
+ * <number> <reason>` records one that no input can tell apart; another replaces it. On a busy machine `MUTANT_RUN_MINUTES` (15) gives a
+ * run more time, and `VITEST_MAX_WORKERS` fewer workers.
  */
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { resolve } from "node:path";
 import { filesOf, filesOnClickhouse, type TestSet } from "../../tests/support/test-sets.js";
 import { Copy } from "./copy.js";
 import { loadedBy } from "../loaded-by.js";
+import { type Place, UNKNOWN, withMarks } from "./marks.js";
 import { type Mutation, mutationsOf, withMutation } from "./mutations.js";
 
 interface Mutant extends Mutation {
@@ -45,6 +47,10 @@ const commit = execFileSync("git", ["log", "-1", "--format=%h", "--", "generator
   encoding: "utf8",
 });
 const kept = `.data/mutants-${String(seed)}-${commit.trim()}.jsonl`;
+/** By a mutant's number the quick test files that run its place. */
+const keptReached = kept.replace(/jsonl$/, "reached.json");
+/** Some of those that are marked do not compile. */
+const marked = Math.ceil(count * 1.6);
 const startsCommand = (file: string): boolean =>
   /support\/commands?\.js|node:child_process/.test(readFileSync(file, "utf8"));
 /** Test files that fail without a mutant here. */
@@ -69,6 +75,7 @@ async function runMutants(): Promise<void> {
   const isDone = (): boolean => counted().length >= count;
   if (isDone()) return;
   const copy = await Copy.make(process.cwd(), resolve(".data/mutants"));
+  if (!existsSync(keptReached)) await keepReached(copy, mutants.slice(0, marked));
   for (const mutant of mutants) {
     if (isDone()) return;
     if (resultsOf().has(mutant.number)) continue;
@@ -76,6 +83,31 @@ async function runMutants(): Promise<void> {
     keep(result);
     console.log(lineOf(result));
   }
+}
+
+/** What runs once as its file is loaded is marked nowhere: whoever loads the file may notice it. */
+async function keepReached(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
+  const places = mutants.filter((mutant): mutant is Mutant & Place => mutant.expression !== null);
+  const files = [...new Set(places.map(({ file }) => file))];
+  const sources = files.map((file) => {
+    const own = places.filter((place) => place.file === file);
+    return [file, withMarks(readFileSync(file, "utf8"), own, copy.marks)] as const;
+  });
+  const reached = await copy.reachedBy(new Map(sources.map(([file, { text }]) => [file, text])), "quick");
+  const numbers = sources.flatMap(([, marked]) => marked.numbers);
+  writeFileSync(
+    keptReached,
+    JSON.stringify(Object.fromEntries(numbers.map((number) => [number, reached[number] ?? []]))),
+  );
+}
+
+/** Whether a quick test file may notice a mutant. */
+function mayNotice({ number }: Mutant): (test: string) => boolean {
+  const all = JSON.parse(readFileSync(keptReached, "utf8")) as Readonly<Record<string, readonly string[]>>;
+  const reached = all[number];
+  if (reached === undefined) return () => true;
+  const isUnknown = reached.includes(UNKNOWN);
+  return (test) => reached.includes(test) || (isUnknown && startsCommand(test));
 }
 
 async function runSurvivors(): Promise<void> {
@@ -96,7 +128,7 @@ async function resultOf(copy: Copy, mutant: Mutant, set: "quick" | "rest" = "qui
   const known = { number: mutant.number, mutant: described(mutant, source) };
   const mutated = withMutation(source, mutant);
   const run = await copy.with(mutant.file, mutated, async () =>
-    (await copy.compiles()) ? { failed: await failureOf(copy, mutant.file, set) } : null,
+    (await copy.compiles()) ? { failed: await failureOf(copy, mutant, set) } : null,
   );
   if (run === null) return { ...known, outcome: "does not compile" };
   const isQuick = set === "quick";
@@ -105,18 +137,20 @@ async function resultOf(copy: Copy, mutant: Mutant, set: "quick" | "rest" = "qui
   return { ...known, outcome: isQuick ? "caught" : "caught by the rest", by: run.failed };
 }
 
-async function failureOf(copy: Copy, file: string, set: TestSet): Promise<string | null> {
-  const usable = withLater(set).filter((test) => !failing.has(test));
+async function failureOf(copy: Copy, mutant: Mutant, set: "quick" | "rest"): Promise<string | null> {
+  const may = set === "quick" ? mayNotice(mutant) : () => true;
+  const usable = withLater(set).filter((test) => !failing.has(test) && may(test));
   const related = loadedBy(
     process.cwd(),
     usable.filter((test) => !startsCommand(test)),
-    file,
+    mutant.file,
   );
   for (const some of [related.slice(0, NEAREST), related.slice(NEAREST)]) {
     const failed = await copy.failureOf(some, set);
     if (failed !== null) return failed;
   }
-  return copy.withBuild(() => copy.failureOf(usable.filter(startsCommand), set));
+  const commands = usable.filter(startsCommand);
+  return commands.length === 0 ? null : copy.withBuild(() => copy.failureOf(commands, set));
 }
 
 /** Files of a set, and those that it runs on ClickHouse alone. */

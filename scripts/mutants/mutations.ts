@@ -8,6 +8,14 @@ export interface Mutation {
   /** What replaces the text between them. */
   readonly text: string;
   readonly kind: "operator" | "condition" | "constant" | "return";
+  /** The expression that it changes; null where that runs once, as its file is loaded. */
+  readonly expression: Range | null;
+}
+
+/** Offsets in a text. */
+export interface Range {
+  readonly start: number;
+  readonly end: number;
 }
 
 const { SyntaxKind } = ts;
@@ -35,12 +43,13 @@ export function mutationsOf(text: string): readonly Mutation[] {
   const visit = (node: ts.Node): void => {
     // The tests run what is left once types are removed.
     if (ts.isTypeNode(node) || ts.isImportDeclaration(node)) return;
-    const add = (kind: Mutation["kind"], at: ts.Node, replacement: string): void => {
-      found.push({ kind, start: at.getStart(source), end: at.end, text: replacement });
+    const add = (kind: Mutation["kind"], at: ts.Node, replacement: string, changed = at): void => {
+      const expression = isInFunction(changed) ? rangeOf(changed, source) : null;
+      found.push({ kind, ...rangeOf(at, source), text: replacement, expression });
     };
     if (ts.isBinaryExpression(node)) {
       const other = OPERATORS[node.operatorToken.kind];
-      if (other !== undefined) add("operator", node.operatorToken, other);
+      if (other !== undefined) add("operator", node.operatorToken, other, node);
     }
     const condition = conditionOf(node);
     if (condition) add("condition", condition, `!(${condition.getText(source)})`);
@@ -53,6 +62,14 @@ export function mutationsOf(text: string): readonly Mutation[] {
   };
   visit(source);
   return found.sort((a, b) => a.start - b.start || a.end - b.end);
+}
+
+function rangeOf(node: ts.Node, source: ts.SourceFile): Range {
+  return { start: node.getStart(source), end: node.end };
+}
+
+function isInFunction(node: ts.Node): boolean {
+  return ts.findAncestor(node.parent, ts.isFunctionLike) !== undefined;
 }
 
 function conditionOf(node: ts.Node): ts.Expression | null {
