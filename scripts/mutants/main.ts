@@ -133,7 +133,7 @@ async function resultOf(copy: Copy, mutant: Mutant, set: "quick" | "rest" = "qui
   if (run === null) return { ...known, outcome: "does not compile" };
   const isQuick = set === "quick";
   if (run.failed === null) return { ...known, outcome: isQuick ? "survived" : "survived all" };
-  if (!run.failed.startsWith("(") && !(await isGreen(copy, run.failed))) return resultOf(copy, mutant, set);
+  if (!run.failed.startsWith("(") && !(await isGreen(copy, run.failed, set))) return resultOf(copy, mutant, set);
   return { ...known, outcome: isQuick ? "caught" : "caught by the rest", by: run.failed };
 }
 
@@ -159,8 +159,8 @@ function withLater(set: TestSet): readonly string[] {
 }
 
 /** Whether a test file passes without a mutant. */
-async function isGreen(copy: Copy, file: string): Promise<boolean> {
-  if (!green.has(file)) ((await copy.failureOf([file], "all")) === null ? green : failing).add(file);
+async function isGreen(copy: Copy, file: string, set: TestSet): Promise<boolean> {
+  if (!green.has(file)) ((await copy.failureOf([file], set)) === null ? green : failing).add(file);
   return green.has(file);
 }
 
