@@ -54,6 +54,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
       "server/accounts",
       "metering",
       "quotas",
+      "random-operators",
       "stored-keys",
       "unlucky-databases",
       "upgrade",

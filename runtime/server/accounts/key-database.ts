@@ -16,7 +16,16 @@ import {
   type StoredKey,
   unlessExpired,
 } from "./key-store.js";
-import { INSERT, LOCK_ORGANIZATIONS, KEYS, KEYS_BY_ID, KEYS_PAGE, REVOKE, ROTATE } from "./key-statements.js";
+import {
+  INSERT,
+  LOCK_ORGANIZATION_OF_KEY,
+  LOCK_ORGANIZATIONS,
+  KEYS,
+  KEYS_BY_ID,
+  KEYS_PAGE,
+  REVOKE,
+  ROTATE,
+} from "./key-statements.js";
 import { type Organizations, organizationsIn } from "./organizations.js";
 import { migrateKeys, storableTime } from "./schema.js";
 
@@ -94,7 +103,7 @@ export class KeyDatabase implements KeyStore {
     if (!checked.ok) return checked;
     const made = randomKey();
     const [rotated] = await this.#tables.run<{ readonly until: string }>(
-      [ROTATE],
+      [LOCK_ORGANIZATION_OF_KEY, ROTATE],
       [
         JSON.stringify({
           actor: this.#actor,
@@ -104,7 +113,8 @@ export class KeyDatabase implements KeyStore {
         }),
       ],
     );
-    if (rotated === undefined) return oneOf([], id, this) as Outcome<never>;
+    if (rotated === undefined)
+      return failed(`The key ${id} is replaced or revoked already: rotate the one that replaced it.`);
     return succeeded({ key: made.key, id: made.id, replaced: stored.id, until: rotated.until });
   }
 
@@ -113,7 +123,8 @@ export class KeyDatabase implements KeyStore {
     const found = await this.#find(id, organization);
     if (!found.ok) return found;
     const [digest] = found.value;
-    await this.#tables.run([REVOKE], [digest, this.#actor]);
+    const given = JSON.stringify({ actor: this.#actor, old: digest });
+    await this.#tables.run([LOCK_ORGANIZATION_OF_KEY, REVOKE], [given]);
     return succeeded(idOf(digest));
   }
 

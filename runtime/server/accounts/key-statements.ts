@@ -34,10 +34,16 @@ ${SELECT} AND organization IS NOT DISTINCT FROM coalesce((SELECT organization FR
 export const LOCK_ORGANIZATIONS = `SELECT FROM json_to_recordset($1) AS r(organization text) JOIN routewright_keys.organizations
   ON organizations.id = organization ORDER BY organization FOR UPDATE OF organizations`;
 
+/** The same for the organization of one key, `old`: its organization is locked before it, as by what gives an organization another id. */
+export const LOCK_ORGANIZATION_OF_KEY = `SELECT FROM json_to_record($1) AS r(old text) JOIN routewright_keys.keys ON digest = old
+  JOIN routewright_keys.organizations ON organizations.id = organization FOR UPDATE OF organizations`;
+
+/** A key that has been replaced once is not replaced again: each time would leave one more. */
+const NOT_REPLACED = `NOT EXISTS (SELECT FROM routewright_keys.keys later WHERE later.replaces = keys.id AND later.revoked_at IS NULL)`;
+
 /** Neither expired nor replaced by a rotation. */
 const COUNTED_KEYS = `SELECT count(*) FROM routewright_keys.keys WHERE keys.organization = organizations.id
-    AND revoked_at IS NULL AND coalesce(expires_at > now(), true)
-    AND NOT EXISTS (SELECT FROM routewright_keys.keys later WHERE later.replaces = keys.id AND later.revoked_at IS NULL)`;
+    AND revoked_at IS NULL AND coalesce(expires_at > now(), true) AND ${NOT_REPLACED}`;
 
 export const INSERT = `WITH given AS (
   SELECT r.* FROM json_to_recordset($1) AS r(actor text, action text, digest text, tier text, "user" text, organization text, "all" boolean,
@@ -57,12 +63,12 @@ export const INSERT = `WITH given AS (
 )
 ${noted("key", "(SELECT actor, action, key, added.organization FROM added JOIN given USING (digest)) AS change")} RETURNING key`;
 
-/** No row where another command has revoked the key meanwhile. */
+/** No row where the key was replaced before, or is revoked meanwhile. */
 export const ROTATE = `WITH given AS (
   SELECT * FROM json_to_record($1) AS r(actor text, old text, digest text, keep interval)
 ), replaced AS (
   UPDATE routewright_keys.keys SET expires_at = least(expires_at, now() + keep) FROM given
-  WHERE keys.digest = given.old AND revoked_at IS NULL
+  WHERE keys.digest = given.old AND revoked_at IS NULL AND ${NOT_REPLACED}
   RETURNING keys.*
 ), added AS (
   INSERT INTO routewright_keys.keys
@@ -75,8 +81,11 @@ export const ROTATE = `WITH given AS (
 )
 SELECT ${timeText("expires_at")} AS until FROM replaced`;
 
-/** `$1`: the digest, `$2`: who revokes it. */
-export const REVOKE = `WITH revoked AS (
-  UPDATE routewright_keys.keys SET revoked_at = now() WHERE digest = $1 AND revoked_at IS NULL RETURNING id, organization
+/** What replaced the key replaces what the key had replaced: otherwise that would count again beside it. */
+export const REVOKE = `WITH given AS (SELECT * FROM json_to_record($1) AS r(actor text, old text)), revoked AS (
+  UPDATE routewright_keys.keys SET revoked_at = now() FROM given WHERE digest = given.old AND revoked_at IS NULL
+  RETURNING id, organization, replaces
+), linked AS (
+  UPDATE routewright_keys.keys later SET replaces = revoked.replaces FROM revoked WHERE later.replaces = revoked.id
 )
-${noted("key", "(SELECT $2 AS actor, 'revoked' AS action, id AS key, organization FROM revoked) AS change")}`;
+${noted("key", "(SELECT actor, 'revoked' AS action, id AS key, organization FROM given, revoked) AS change")}`;

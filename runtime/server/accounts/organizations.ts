@@ -116,6 +116,13 @@ export function organizationsIn(tables: Statements, actor: string): Organization
   };
 }
 
+/** Until the transaction ends nobody else changes it. */
+export async function lockOrganization(tables: Statements, id: string): Promise<void> {
+  await tables.run([LOCK], [id]);
+}
+
+const LOCK = "SELECT FROM routewright_keys.organizations WHERE id = $1 FOR UPDATE";
+
 const randomId = (): string => `org_${randomBytes(ID_BYTES).toString("hex")}`;
 
 const UNIQUE_VIOLATION = "23505";

@@ -241,6 +241,34 @@ describe("another organization", () => {
 });
 
 describe("a key", () => {
+  it("is replaced once, and not without end", async () => {
+    const { browser, organization } = await somebody();
+    await browser.submit("keys");
+    await browser.get("/account");
+    const first = browser.fields("keys/rotate");
+    expect((await browser.submit("keys/rotate")).status).toBe(200);
+    await browser.get("/account");
+    const again = await browser.post("/account/keys/rotate", {
+      ...browser.fields("keys/rotate"),
+      id: first["id"] ?? "",
+    });
+    expect([again.status, keyIn(again)]).toEqual([404, ""]);
+    await world.sql(
+      `INSERT INTO routewright_keys.keys (digest, organization, user_name, tier, expires_at)
+        SELECT encode(sha256(($1 || n)::bytea), 'hex'), $1, 'old', 'tier2', now() FROM generate_series(1, 200) n`,
+      [organization],
+    );
+    const [last] = await world.sql(
+      "SELECT id FROM routewright_keys.keys WHERE organization = $1 AND replaces IS NOT NULL",
+      [organization],
+    );
+    await browser.get("/account");
+    const one = { ...browser.fields("keys/rotate"), id: String(last?.["id"]) };
+    const refused = await browser.post("/account/keys/rotate", one);
+    expect(refused.status).toBe(409);
+    expect(refused.text).toContain("at most 200 keys, with those that were replaced or have ended");
+  });
+
   it("is shown once: reloading the page makes and shows none", async () => {
     const { browser } = await somebody();
     const fields = browser.fields("keys");

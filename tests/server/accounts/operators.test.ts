@@ -145,7 +145,7 @@ describe("a key", () => {
     const expired = await call("POST", `/keys/${String(first["id"])}/rotate`);
     expect([expired.status, expired.json["detail"]]).toEqual([
       400,
-      "Parameter 'id' must be the id of a key that has not expired.",
+      "Parameter 'id' must be the id of a key that has neither expired nor been replaced.",
     ]);
     expect((await audit("globex")).map(({ action, key }) => [action, key])).toEqual([
       ["created", first["id"]],

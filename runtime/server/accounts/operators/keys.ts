@@ -38,7 +38,7 @@ export async function rotateKey({
   if (!isWholeId(id)) return httpError("notFound");
   const rotated = await keys.rotate(id, input.keep_seconds ?? 0);
   if (!rotated.ok)
-    return rotated.problems[0]?.includes("has expired") === true ? EXPIRED : httpError("notFound");
+    return /has expired|is replaced/.test(rotated.problems[0] ?? "") ? ENDED : httpError("notFound");
   const { id: made, key, replaced, until } = rotated.value;
   const answer = { id: made, key, replaced, valid_until: until };
   return json(201, answer, { ...answer, key: null });
@@ -49,7 +49,10 @@ export async function revokeKey({ keys, id }: OperatorRequest<unknown>): Operato
   return revoked?.ok === true ? json(200, { revoked: revoked.value }) : httpError("notFound");
 }
 
-const EXPIRED = httpError("valueNotOfType", { name: "id", type: "the id of a key that has not expired" });
+const ENDED = httpError("valueNotOfType", {
+  name: "id",
+  type: "the id of a key that has neither expired nor been replaced",
+});
 
 /** Commands take the beginning of an id, which may be that of another key tomorrow. */
 const isWholeId = (id: string): boolean => /^[0-9a-f]+$/.test(id) && id.length === KEY_ID_DIGITS;

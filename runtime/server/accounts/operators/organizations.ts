@@ -1,6 +1,6 @@
 import { httpError, type HttpError } from "../../../core/model/errors.js";
 import type { ValueOf } from "../../../core/model/schema.js";
-import type { Organization } from "../organizations.js";
+import { lockOrganization, type Organization } from "../organizations.js";
 import { json, type OperatorAnswer, type OperatorRequest, pageOf } from "./operators.js";
 import type { CHANGED_ORGANIZATION, LIST_QUERY, NEW_ORGANIZATION } from "./schemas.js";
 
@@ -35,9 +35,11 @@ export async function createOrganization({
 export async function changeOrganization({
   input,
   keys: { organizations },
+  tables,
   plans,
   id,
 }: OperatorRequest<ValueOf<typeof CHANGED_ORGANIZATION>>): OperatorAnswer {
+  await lockOrganization(tables, id);
   const known = await organizations.find(id);
   if (known === null) return httpError("notFound");
   const problem = unknownPlan(input.plan, plans) ?? planRequired(input.plan, known);

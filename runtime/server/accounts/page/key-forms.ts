@@ -5,7 +5,7 @@ import { done, newKey } from "../../../pages/account/notices.js";
 import type { Html } from "../../../core/http/html.js";
 import { KeyDatabase } from "../key-database.js";
 import type { KeyOwner } from "../key-store.js";
-import { organizationsIn } from "../organizations.js";
+import { type Organization, organizationsIn } from "../organizations.js";
 import { type AccountPage, figuresIn, planOf, told } from "./account.js";
 import { type OrganizationForm, organizationRoute, type FormResult } from "./forms.js";
 import { actorOf, membershipsOf } from "./members.js";
@@ -42,20 +42,28 @@ async function create(page: AccountPage, form: OrganizationForm): Promise<FormRe
     );
   const owner = ownerIn(form);
   if (typeof owner === "string") return told(page, 400, "No key was made", owner);
-  const most = figuresIn(page, found).keys ?? MAX_KEYS;
-  if (found.keys >= most)
-    return told(
-      page,
-      409,
-      "No key was made",
-      `An organization has at most ${String(most)} keys. Revoke one first.`,
-    );
+  const most = mostKeys(page, found);
+  if (found.keys >= most) return tooManyKeys(page, "made", most);
   if (!(await isFirst(form, field("once")))) return sentTwice(page);
   const made = await keysOf(form).create(owner);
   if (!made.ok) return told(page, 400, "No key was made", made.problems.join(" "));
   const { key } = made.value;
   return shownAfter(page, form, newKey(key, callOf(page, found.plan, key), null));
 }
+
+const mostKeys = (page: AccountPage, organization: Organization): number =>
+  figuresIn(page, organization).keys ?? MAX_KEYS;
+
+/** Keys that were replaced stay until they are revoked, in the memory of servers too: each time a key is replaced there is one more. */
+const MOST_REPLACED = 100;
+
+const tooManyKeys = (page: AccountPage, what: "made" | "replaced", most: number): Reply =>
+  told(
+    page,
+    409,
+    `No key was ${what}`,
+    `An organization has at most ${String(most)} keys${what === "made" ? "" : ", with those that were replaced or have ended"}. Revoke one first.`,
+  );
 
 async function planNameOf({ tables, visitor, organization }: OrganizationForm): Promise<string | null> {
   const memberships = await membershipsOf(tables, visitor.person.id);
@@ -104,6 +112,9 @@ const sentTwice = (page: AccountPage): Reply =>
 
 async function rotate(page: AccountPage, form: OrganizationForm): Promise<FormResult> {
   if (!isId(form.field("id"))) return noKey(page);
+  const found = await organizationsIn(form.tables, "").find(form.organization);
+  const most = found === null ? 0 : mostKeys(page, found) + MOST_REPLACED;
+  if (found === null || found.keys >= most) return tooManyKeys(page, "replaced", most);
   if (!(await isFirst(form, form.field("once")))) return sentTwice(page);
   const rotated = await keysOf(form).rotate(form.field("id"), KEEP_SECONDS, form.organization);
   if (!rotated.ok) return noKey(page);
@@ -121,7 +132,7 @@ async function revoke(page: AccountPage, form: OrganizationForm): Promise<FormRe
 const isId = (id: string): boolean => /^[0-9a-f]{12}$/.test(id);
 
 const noKey = (page: AccountPage): Reply =>
-  told(page, 404, "No such key", "This organization has no such key, or it has ended.");
+  told(page, 404, "No such key", "This organization has no such key, or it has ended or been replaced.");
 
 /** The page with what a form did. */
 export function shownAfter(page: AccountPage, form: OrganizationForm, notice: Html): Promise<FormResult> {
