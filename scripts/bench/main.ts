@@ -9,6 +9,7 @@ import { flood } from "./sections/flood.js";
 import { generate } from "./sections/generate.js";
 import { groups } from "./sections/groups.js";
 import { hot } from "./sections/hot.js";
+import { large } from "./sections/large.js";
 import { loads } from "./sections/loads.js";
 import { rampIntents } from "./sections/ramp.js";
 import { scaling } from "./sections/scaling.js";
@@ -32,7 +33,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
 };
 
 /** Sections that run only by name. */
-const BY_NAME: Readonly<Record<string, Section>> = { flood, shapes };
+const BY_NAME: Readonly<Record<string, Section>> = { flood, large, shapes };
 
 /** Bound of a run that hangs. */
 const LIMIT_MS = 40 * 60_000;
