@@ -50,9 +50,23 @@ export class ClickhouseConnection {
     this.#warn = warn;
   }
 
-  /** Runs a query. Resolves with its first bytes; rejects with a `ClickhouseError` when it fails before them. */
-  async run({ statement, settings, limits }: ClickhouseRequest): Promise<RunningQuery> {
+  /**
+   * Runs a query. Resolves with its first bytes; rejects with a `ClickhouseError` when it fails before them. Where its connection
+   * ends without a response it runs again, once: behind one address another server may answer.
+   */
+  async run(request: ClickhouseRequest): Promise<RunningQuery> {
     if (!this.#isUp && !(await this.isUp())) throw new ServerUnresponsive();
+    const start = performance.now();
+    try {
+      return await this.#start(request);
+    } catch (error) {
+      const isBroken = isConnectionFailure(error) && performance.now() - start < SUSPICION_MS;
+      if (!isBroken || !(await this.isUp())) throw error;
+      return this.#start(request);
+    }
+  }
+
+  async #start({ statement, settings, limits }: ClickhouseRequest): Promise<RunningQuery> {
     const id = randomUUID();
     const cancelled = (reason: Error): void => {
       if (!(reason instanceof ServerUnresponsive)) this.#kill(id);
@@ -184,8 +198,11 @@ class ClickhouseHttp {
 
   /** Whether the server answers at all, with any role. */
   async ping(timeoutMs: number): Promise<boolean> {
+    const signal = signalAfter(timeoutMs);
     try {
-      const response = await fetch(`${this.#origin}/ping`, { signal: signalAfter(timeoutMs) });
+      // On a connection of its own: a kept one may be of a server that has died, where the address has another.
+      const headers = { connection: "close" };
+      const response = await fetch(`${this.#origin}/ping`, { signal, headers });
       await response.arrayBuffer();
       return !GATEWAY_STATUSES.has(response.status);
     } catch {

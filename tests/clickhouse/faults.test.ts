@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { hasClickhouse, ownClickhouse } from "../support/clickhouse.js";
-import { proxyOf } from "../support/database-proxy.js";
+import { proxyOf, proxyThatCloses } from "../support/database-proxy.js";
 import { freePort } from "../support/port.js";
 import { manifestOf } from "../support/manifest.js";
 import { selfSigned } from "../manifest/self-signed.js";
@@ -69,6 +69,11 @@ describe.skipIf(servers === null)("a cluster of two ClickHouse servers", () => {
     const url = await serve(first.url("shop", "api:secret"));
     const { text } = await ask(url, "both");
     expect((JSON.parse(text) as { i: number }[]).map(({ i }) => i).sort()).toEqual([0, 1]);
+  });
+
+  it("runs a query again whose connection ends without a response: behind one address another server may answer", async () => {
+    const { url } = await proxyThatCloses(second.url("shop", "api:secret"), `"shop"."t"`);
+    expect(statusAndBody(await ask(await serve(url)))).toEqual([200, [{ i: 1 }]]);
   });
 
   it("limits the rows that another server reads of a table without parts, by what it reports each millisecond", async () => {
