@@ -96,14 +96,9 @@ export class WindowTable {
 
   /** The oldest place is the last of its bucket. */
   #unlink(oldest: WindowPlace): void {
-    const bucket = this.#bucketOf(this.#lows[oldest] ?? 0);
-    let before = placeIn(this.#buckets, bucket);
-    if (before === oldest) {
-      this.#buckets[bucket] = 0;
-      return;
-    }
-    while (this.#next[before] !== oldest + 1) before = placeIn(this.#next, before);
-    this.#next[before] = 0;
+    let [list, at] = [this.#buckets, this.#bucketOf(this.#lows[oldest] ?? 0)];
+    while (list[at] !== oldest + 1) [list, at] = [this.#next, placeIn(list, at)];
+    list[at] = 0;
   }
 
   #bucketOf(low: number): number {
