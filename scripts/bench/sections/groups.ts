@@ -47,19 +47,27 @@ export async function groups(setting: Setting): Promise<Findings> {
     ...(clickhouseLibrary() === null ? [] : [await onClickhouse(setting)]),
   ];
   const title = `groups: ${String(GROUPS)} groups of ${String(ROWS)} rows, ${String(CONNECTIONS)} connections`;
+  const rows = Object.assign({}, ...found.map(({ rows: each }) => each)) as Record<string, Figures>;
   return {
-    tables: [{ title, rows: Object.assign({}, ...found.map(({ rows }) => rows)) as Record<string, Figures> }],
+    tables: [{ title, rows, note: NOTE }],
     bars: found.flatMap(({ bars }) => bars),
   };
 }
+
+const NOTE =
+  '"bare" is a bare server in Node on PostgreSQL, and ClickHouse\'s own HTTP interface; "passed on" is a bare server in Node in front of that.';
 
 interface GroupFigures {
   readonly rows: Record<string, Figures>;
   readonly bars: readonly Bar[];
 }
 
-async function compared(name: string, sides: Sides, databasePid?: number): Promise<GroupFigures> {
-  const samples = await compare(sides, {
+async function compared<Name extends string>(
+  name: string,
+  sides: Readonly<Record<Name | keyof Sides, Sides["bare"]>>,
+  databasePid?: number,
+): Promise<GroupFigures> {
+  const samples = await compare<Name | keyof Sides>(sides, {
     connections: CONNECTIONS,
     ...(databasePid !== undefined && { databasePid }),
   });
@@ -136,14 +144,29 @@ async function onClickhouse(setting: Setting): Promise<GroupFigures> {
   const types = { day: "Date", region: "String", amount: "Decimal(18, 2)" };
   const api = await generateApi(join(folder, "groups-clickhouse-api"), [model(types)], "clickhouse");
   const routewright = keep(await serveApi(api, database.url("bench", "api:secret")));
-  const direct = days.map((day) => {
-    const query = `SELECT region, toStartOfMonth(day) AS day__month, sum(amount) AS volume, count() AS payments FROM bench.payments WHERE day >= '${day}' GROUP BY 1, 2 ORDER BY 1, 2 FORMAT JSONEachRow`;
-    return `/?output_format_json_array_of_rows=1&user=api&password=secret&query=${encodeURIComponent(query)}`;
-  });
+  const statement = (day: string): string => {
+    const query = `SELECT region, toStartOfMonth(day) AS day__month, sum(amount) AS volume, count() AS payments FROM bench.payments WHERE day >= ${day} GROUP BY 1, 2 ORDER BY 1, 2 FORMAT JSONEachRow`;
+    return `/?output_format_json_array_of_rows=1&query=${encodeURIComponent(query)}`;
+  };
+  const direct = days.map((day) => `${statement(`'${day}'`)}&user=api&password=secret`);
+  const passedOn = keep(
+    await startServer({
+      name: "passed-on-groups",
+      args: [resolve("scripts/bench/baselines/clickhouse.js")],
+      folder,
+      environment: {
+        BENCH_CLICKHOUSE: `${statement("{day:Date}")}&param_day=`,
+        BENCH_CLICKHOUSE_PORT: String(database.httpPort),
+      },
+    }),
+  );
+  const passed = days.map((day) => `/?page=${day}`);
   await checkRows(bare, direct[0] ?? "", GROUPS);
+  await checkRows(passedOn, passed[0] ?? "", GROUPS);
   await checkRows(routewright, PATHS[0] ?? "", GROUPS);
   const found = await compared("ClickHouse", {
     bare: { server: bare, requests: getRequests(direct) },
+    "passed on": { server: passedOn, requests: getRequests(passed) },
     routewright: { server: routewright, requests: getRequests(PATHS) },
   });
   const byHand = (table: string, total: string) => ({
