@@ -9,7 +9,6 @@ import { killQuery } from "./select.js";
 import { readFirst, responseTo, RunningQuery, type TimeLimits } from "./stream.js";
 import * as http from "node:http";
 import * as https from "node:https";
-import * as net from "node:net";
 import type { Statement } from "../core/warehouse/sql.js";
 import { signalAfter } from "../core/model/timer.js";
 
@@ -173,7 +172,6 @@ class ClickhouseHttp {
     const host = `${hostname.includes(":") ? `[${hostname}]` : hostname}:${String(port)}`;
     this.#origin = `${isTls ? "https" : "http"}://${host}`;
     const agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
-    if (!isTls) Object.assign(agent, { createConnection: connect });
     const path = `/?${new URLSearchParams({ database }).toString()}`;
     this.#options = { agent, host: hostname, port, method: "POST", path };
     this.#headers = [
@@ -213,15 +211,6 @@ class ClickhouseHttp {
   close(): void {
     this.#options.agent.destroy();
   }
-}
-
-const READ = Buffer.allocUnsafeSlow(64 * 1024);
-
-/** Reads into one memory, of which the parser copies: with new memory for each read V8 marked the heap once in 110 pages of 120 kB, not in 1,600. */
-function connect(options: net.NetConnectOpts): net.Socket {
-  const callback = (length: number): boolean => socket.emit("data", READ.subarray(0, length)) || true;
-  const socket: net.Socket = net.connect({ ...options, onread: { buffer: READ, callback } });
-  return socket;
 }
 
 /** ClickHouse reads UTF-8; Node writes a character of a header as one byte, and refuses those that have none. */
