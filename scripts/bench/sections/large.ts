@@ -48,7 +48,6 @@ interface Loaded {
   readonly pid: number;
   readonly url: string;
   readonly month: string;
-  readonly total: string;
   readonly run: (sql: string) => Promise<unknown>;
   /** Address of a role that may use little memory. */
   readonly smallUrl: string;
@@ -223,7 +222,7 @@ async function onClickhouse({ folder, keep, progress }: Setting): Promise<Loaded
   );
   const url = server.url(SCHEMA, "api:secret");
   return {
-    ...{ name: "ClickHouse", pid: server.pid, url, month: "toStartOfMonth(day)", total: "sum(amount)", run },
+    ...{ name: "ClickHouse", pid: server.pid, url, month: "toStartOfMonth(day)", run },
     smallUrl: server.url(SCHEMA, "small_memory:secret"),
   };
 }
@@ -266,6 +265,6 @@ async function onPostgres({ folder, keep, progress }: Setting): Promise<Loaded> 
   keep({ stop: () => pool.end() });
   return {
     ...{ name: "PostgreSQL", pid: database.pid, url: database.url, month: "date_trunc('month', day)::date" },
-    ...{ total: "sum(amount)", run: (sql: string) => pool.query(sql), smallUrl: small.href },
+    ...{ run: (sql: string) => pool.query(sql), smallUrl: small.href },
   };
 }
