@@ -133,7 +133,8 @@ async function resultOf(copy: Copy, mutant: Mutant, set: "quick" | "rest" = "qui
   if (run === null) return { ...known, outcome: "does not compile" };
   const isQuick = set === "quick";
   if (run.failed === null) return { ...known, outcome: isQuick ? "survived" : "survived all" };
-  if (!run.failed.startsWith("(") && !(await isGreen(copy, run.failed, set))) return resultOf(copy, mutant, set);
+  if (!run.failed.startsWith("(") && !(await isGreen(copy, run.failed, set)))
+    return resultOf(copy, mutant, set);
   return { ...known, outcome: isQuick ? "caught" : "caught by the rest", by: run.failed };
 }
 
