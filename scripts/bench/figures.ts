@@ -26,9 +26,17 @@ export interface Bar {
   readonly limit: { readonly atLeast: number } | { readonly atMost: number };
 }
 
+/** A table as a page of the documentation has it: its head, and its rows. */
+export interface PageTable {
+  readonly title: string;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
 /** The result of one section. */
 export interface Findings {
   readonly tables: readonly Table[];
+  readonly page?: readonly PageTable[];
   readonly bars: readonly Bar[];
 }
 
@@ -67,6 +75,23 @@ export function printTable({ title, rows, note }: Table): void {
   console.log(`\n${title}`);
   console.table(Object.fromEntries(shown));
   if (note !== undefined) console.log(note);
+}
+
+/** As Markdown. */
+export function printPageTable({ title, head, rows }: PageTable): void {
+  const widths = head.map((cell, i) => Math.max(cell.length, ...rows.map((row) => row[i]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(" | ")} |`;
+  const rule = widths.map((width) => "-".repeat(width));
+  console.log([`\n${title}\n`, ...[head, rule, ...rows].map(line)].join("\n"));
+}
+
+/** A number as pages have it: with commas, from 100 on without a fraction. Empty where it was not measured. */
+export function figureText(value: number | undefined, unit = ""): string {
+  if (value === undefined || Number.isNaN(value)) return "";
+  const digits = Math.abs(value) >= 100 || Number.isInteger(value) ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  const text = value.toLocaleString("en-US", { maximumFractionDigits: digits });
+  return unit === "" ? text : `${text} ${unit}`;
 }
 
 /** The bars with their verdicts. */
@@ -123,7 +148,7 @@ export function ratioOf(numerators: readonly number[], denominators: readonly nu
 }
 
 /** Many short rounds rather than few long ones: a disturbance of the machine then falls on all subjects alike. */
-const ROUNDS = 9;
+const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 9);
 
 /**
  * Measures subjects in turn and returns the samples of each by round. Every other round runs in reverse order, so that a

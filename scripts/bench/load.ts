@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -14,7 +14,7 @@ export const KEYS: readonly string[] = Array.from({ length: 400 }, (_, i) => `sk
 type Requests = readonly string[];
 
 /** A period of load. */
-interface Job {
+export interface Job {
   readonly requests: Requests;
   /** Each has one request at a time. */
   readonly connections: number;
@@ -96,9 +96,11 @@ export async function putLoad({ port, pid }: Server, job: Job): Promise<Sample> 
   };
 }
 
-async function generate(port: number, job: Job): Promise<Result> {
+/** Puts load on a port. Failed requests are counted. */
+export async function generate(port: number, job: Job): Promise<Result> {
   const { requests, connections, milliseconds, perSecond = 0 } = job;
-  const file = resolve(".data/bench/requests");
+  // Two loads may run at once.
+  const file = resolve(`.data/bench/requests-${String(port)}`);
   writeFileSync(file, requests.join("\0"), "latin1");
   const script = (name: string): string => join(import.meta.dirname, name);
   const last = [file, `${randomUUID()}-`, String(perSecond)];
@@ -108,7 +110,7 @@ async function generate(port: number, job: Job): Promise<Result> {
   const [program, ...args] = HAS_WRK
     ? ["wrk", ...options, `http://127.0.0.1:${String(port)}`, "--", ...last]
     : [process.execPath, script("wrk.js"), ...[port, connections, milliseconds].map(String), ...last];
-  const { stdout } = await promisify(execFile)(program, args);
+  const { stdout } = await promisify(execFile)(program, args).finally(() => rmSync(file));
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as Result;
 }
 

@@ -2,7 +2,15 @@
 import { mkdirSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { resolve } from "node:path";
-import { type Bar, isMet, printBars, printTable, type Section, type Setting } from "./figures.js";
+import {
+  type Bar,
+  isMet,
+  printBars,
+  printPageTable,
+  printTable,
+  type Section,
+  type Setting,
+} from "./figures.js";
 import { clickhouse } from "./sections/clickhouse.js";
 import { cluster } from "./sections/cluster.js";
 import { flood } from "./sections/flood.js";
@@ -51,6 +59,7 @@ async function bench(names: readonly string[]): Promise<void> {
       throw new Error(`There is no section ${name}: ${Object.keys({ ...SECTIONS, ...BY_NAME }).join(", ")}.`);
     const findings = await runSection(section, { folder, progress });
     findings.tables.forEach(printTable);
+    findings.page?.forEach(printPageTable);
     bars.push(...findings.bars);
   }
   printBars(bars);

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
 import { freePort } from "../clickhouse/start-clickhouse.js";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -109,6 +110,33 @@ export function cpuSecondsWithChildren(pid: number): number {
     (sum, fields) => sum + secondsOf(fields, 11),
     secondsOf(statOf(pid), 11) + secondsOf(statOf(pid), 13),
   );
+}
+
+export function childrenOf(pid: number): readonly number[] {
+  return readdirSync("/proc")
+    .map(Number)
+    .filter((each) => statOf(each)[1] === String(pid));
+}
+
+/** How many connections to a port a process has accepted and not closed. */
+export function connectionsOf(pid: number, port: number): number {
+  const local = port.toString(16).toUpperCase().padStart(4, "0");
+  const established = procFile(pid, "net/tcp")
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, address = "", , state]) => address.endsWith(`:${local}`) && state === "01");
+  const sockets = new Set(established.map((fields) => `socket:[${String(fields[9])}]`));
+  const folder = `/proc/${String(pid)}/fd`;
+  return readdirSync(folder).filter((file) => sockets.has(linkOf(join(folder, file)))).length;
+}
+
+/** Empty for a file that has been closed. */
+function linkOf(file: string): string {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return "";
+  }
 }
 
 /** User and system time. */
