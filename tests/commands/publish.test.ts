@@ -309,10 +309,10 @@ describe("a refresh", () => {
       join(folder, "manifest.json"),
       project([model("a"), model("b"), model("c", ["production", "c", "api:c"])]),
     );
-    await expect.poll(() => statusOf("/v1/c/c"), { timeout: 30_000 }).toBe(200);
+    await expect.poll(() => statusOf("/v1/c/c")).toBe(200);
     expect([await statusOf("/v1/c/a"), await statusOf("/v1/c/b")]).toEqual([200, 404]);
     expect((await routewright(folder, ["generate"])).exit).toBe(0);
     writeFileSync(join(folder, "manifest.json"), `${JSON.stringify(project([model("a"), model("b")]))}\n`);
-    await expect.poll(() => statusOf("/v1/c/b"), { timeout: 30_000 }).toBe(200);
+    await expect.poll(() => statusOf("/v1/c/b")).toBe(200);
   });
 });
