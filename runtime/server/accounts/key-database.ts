@@ -18,6 +18,7 @@ import {
 } from "./key-store.js";
 import {
   INSERT,
+  LOCK_KEY,
   LOCK_ORGANIZATION_OF_KEY,
   LOCK_ORGANIZATIONS,
   KEYS,
@@ -103,7 +104,7 @@ export class KeyDatabase implements KeyStore {
     if (!checked.ok) return checked;
     const made = randomKey();
     const [rotated] = await this.#tables.run<{ readonly until: string }>(
-      [LOCK_ORGANIZATION_OF_KEY, ROTATE],
+      [LOCK_ORGANIZATION_OF_KEY, LOCK_KEY, ROTATE],
       [
         JSON.stringify({
           actor: this.#actor,
@@ -114,7 +115,7 @@ export class KeyDatabase implements KeyStore {
       ],
     );
     if (rotated === undefined)
-      return failed(`The key ${id} is replaced or revoked already: rotate the one that replaced it.`);
+      return failed(`The key ${id} is replaced or revoked already: see the list of keys.`);
     return succeeded({ key: made.key, id: made.id, replaced: stored.id, until: rotated.until });
   }
 
@@ -124,7 +125,7 @@ export class KeyDatabase implements KeyStore {
     if (!found.ok) return found;
     const [digest] = found.value;
     const given = JSON.stringify({ actor: this.#actor, old: digest });
-    await this.#tables.run([LOCK_ORGANIZATION_OF_KEY, REVOKE], [given]);
+    await this.#tables.run([LOCK_ORGANIZATION_OF_KEY, LOCK_KEY, REVOKE], [given]);
     return succeeded(idOf(digest));
   }
 

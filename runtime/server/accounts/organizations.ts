@@ -121,7 +121,7 @@ export async function lockOrganization(tables: Statements, id: string): Promise<
   await tables.run([LOCK], [id]);
 }
 
-const LOCK = "SELECT FROM routewright_keys.organizations WHERE id = $1 FOR UPDATE";
+const LOCK = "SELECT FROM routewright_keys.organizations WHERE id = $1 FOR NO KEY UPDATE";
 
 const randomId = (): string => `org_${randomBytes(ID_BYTES).toString("hex")}`;
 

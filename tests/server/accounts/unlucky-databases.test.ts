@@ -83,6 +83,39 @@ describe("a server that reads keys", () => {
   );
 });
 
+/** Stores of several servers. */
+async function storesOf(url: string, count: number): Promise<readonly KeyDatabase[]> {
+  const stores = await Promise.all(Array.from({ length: count }, () => KeyDatabase.open(url)));
+  atEnd(async () => {
+    for (const store of stores) await store.close();
+  });
+  return stores;
+}
+
+it.each(["", "acme"])("a key of organization %j that four replace at once is replaced once", async (org) => {
+  const { url, store } = await withKey();
+  const stores = await storesOf(url, 4);
+  for (let round = 0; round < 5; round++) {
+    const made = await store.create({ ...OWNER, org });
+    if (!made.ok) throw new Error(made.problems.join(" "));
+    const rotated = await Promise.all(stores.map((each) => each.rotate(made.value.id, 60)));
+    expect(rotated.filter(({ ok }) => ok)).toHaveLength(1);
+  }
+});
+
+it("keys of an organization are imported while others of it are replaced", async () => {
+  const { url, store } = await withKey();
+  const stores = await storesOf(url, 4);
+  for (let round = 0; round < 5; round++) {
+    const many = Array.from({ length: 500 }, (_, i) => hashOf(`key ${String(round)} ${String(i)}`));
+    const keys = new Map(many.map((digest) => [digest, { id: digest.slice(0, 12), ...OWNER }]));
+    const made = await Promise.all(stores.map((each) => each.create(OWNER)));
+    const ids = made.map((each) => (each.ok ? each.value.id : ""));
+    const changes = stores.map((each, i) => each.rotate(ids[i] ?? "", 60));
+    expect((await Promise.all([store.add(keys), ...changes])).every(({ ok }) => ok)).toBe(true);
+  }
+});
+
 it.each(["9999-12-31", "9999-12-31T23:59:59-01:00", "0000-01-01"])(
   "a key of a database may expire on %s",
   async (expires) => {

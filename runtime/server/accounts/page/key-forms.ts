@@ -113,8 +113,9 @@ const sentTwice = (page: AccountPage): Reply =>
 async function rotate(page: AccountPage, form: OrganizationForm): Promise<FormResult> {
   if (!isId(form.field("id"))) return noKey(page);
   const found = await organizationsIn(form.tables, "").find(form.organization);
-  const most = found === null ? 0 : mostKeys(page, found) + MOST_REPLACED;
-  if (found === null || found.keys >= most) return tooManyKeys(page, "replaced", most);
+  if (found === null) return noKey(page);
+  const most = mostKeys(page, found) + MOST_REPLACED;
+  if (found.keys >= most) return tooManyKeys(page, "replaced", most);
   if (!(await isFirst(form, form.field("once")))) return sentTwice(page);
   const rotated = await keysOf(form).rotate(form.field("id"), KEEP_SECONDS, form.organization);
   if (!rotated.ok) return noKey(page);
