@@ -103,7 +103,7 @@ function guard(server: HttpServer, connections: OpenConnections, listener: Reque
     const connection = connections.of(request.socket);
     if (!isWellFormed(request)) return connection?.fail(400);
     if (!connection?.accept(request, response)) return;
-    if (connections.closesNext()) connection.announceClose();
+    if (request.headers.connection !== "close" && connections.closesNext()) connection.announceClose();
     listener(request, response);
   });
 }

@@ -2,6 +2,8 @@ import { Server } from "node:net";
 import { Timer } from "../model/timer.js";
 import type { OpenConnections } from "./open-connections.js";
 
+const RETRY_MS = 1_000;
+
 /** The connections of a server whose port other processes accept from too. */
 export class SharedConnections {
   readonly #server: Server;
@@ -40,11 +42,17 @@ export class SharedConnections {
   }
 
   #leave(milliseconds: number): void {
-    this.#pause = new Timer(milliseconds, () => void this.pauseAccepting(0));
+    this.#acceptIn(milliseconds);
     Server.prototype.close.call(this.#server);
   }
 
+  #acceptIn(milliseconds: number): void {
+    this.#pause = new Timer(milliseconds, () => void this.pauseAccepting(0));
+  }
+
   async #accept(): Promise<void> {
-    if (!this.#server.listening && !this.#connections.isStopping) await this.#listen();
+    if (this.#server.listening || this.#connections.isStopping) return;
+    // A host's name that is not found now, or no free descriptor: later again.
+    await this.#listen().catch(() => this.#acceptIn(RETRY_MS));
   }
 }

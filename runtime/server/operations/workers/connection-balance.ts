@@ -19,7 +19,7 @@ const CHECK_MS = 1_000;
 /**
  * Gives each worker its share of the connections. All wait on one port, and the kernel wakes the same idle one first: of 24
  * kept connections that were opened 50 ms apart one of two workers had 23. At most one pauses at a time, and only while
- * another has just responded: the port has a listener at any time.
+ * another has just responded: the port has a listener, unless that one is killed in this moment.
  */
 export class ConnectionBalance {
   readonly #serving: () => readonly WorkerProcess[];
