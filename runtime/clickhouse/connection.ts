@@ -60,7 +60,7 @@ export class ClickhouseConnection {
       return await this.#start(request);
     } catch (error) {
       const isBroken = isConnectionFailure(error) && performance.now() - start < SUSPICION_MS;
-      if (!isBroken || !(await this.isUp())) throw error;
+      if (!isBroken || !(await this.isUp()) || !request.limits.isStillNeeded()) throw error;
       return this.#start(request);
     }
   }

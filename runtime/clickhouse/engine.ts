@@ -132,7 +132,7 @@ class ClickhouseEngine extends BaseEngine {
 
   /** Whether the server responds, and runs queries of the role with the limits of each tier. */
   async isReachable(): Promise<boolean> {
-    if (!(await this.#connection.isUp())) return false;
+    if (!(await this.#connection.isUp())) return (this.#isRefused = false);
     const failure = await this.#checkRole().then(
       () => null,
       (error: unknown) => error as Error,

@@ -228,7 +228,8 @@ export abstract class BaseEngine implements Warehouse {
     const failure = this.translated(error);
     if (!(failure instanceof QueryTimeout) || failure.cause !== undefined) throw failure;
     this.#responds ??= this.isReachable().finally(() => (this.#responds = null));
-    throw (await this.#responds) ? failure : new DatabaseUnreachable(failure);
+    const responds = (await this.#responds) || this.degraded !== null;
+    throw responds ? failure : new DatabaseUnreachable(failure);
   };
 
   /** Columns may have become others since the query was checked: its values would equal no row. */
