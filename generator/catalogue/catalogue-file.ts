@@ -128,7 +128,7 @@ function entriesPlace(catalogue: string): { readonly from: number; readonly to: 
 
 /** Whether a catalogue has the digest of its own text. */
 export function isAsWritten(bytes: Buffer): boolean {
-  return bytes.includes('\n  "digest": "') && hasOwnDigest(bytes);
+  return /\n {2}"digest": "[0-9a-f]{32}"/.test(bytes.toString("latin1")) && hasOwnDigest(bytes);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CATALOGUE_FILE, type Kept, keptOf } from "../render/kept.js";
@@ -27,10 +28,13 @@ function readable<Value>(read: () => Value): Value | undefined {
   }
 }
 
-/** Nothing where the generator is newer than the folder: its code may differ in the same version, as in a clone of Routewright. */
+/** The generator, and what prints its modules. */
+const CODE = [fileURLToPath(import.meta.url), createRequire(import.meta.url).resolve("ts-morph")];
+
+/** Nothing where one of them is newer than the folder: code may differ in the same version, as in a clone of Routewright. */
 function keptIn(out: string, folder: Folder, generator: string): Kept | undefined {
   const written = statSync(join(out, CATALOGUE_FILE)).mtimeMs;
-  if (statSync(fileURLToPath(import.meta.url)).mtimeMs >= written) return undefined;
+  if (CODE.some((file) => statSync(file).mtimeMs >= written)) return undefined;
   return keptOf((file) => {
     const entry = folder.get(file);
     return entry?.kind === "file" ? entry.text : undefined;
