@@ -8,7 +8,7 @@ import { plotOf } from "./chart-plot.js";
 import { addedUp } from "./chart-sums.js";
 import { notesOf } from "./chart-text.js";
 import { button, type Child, count, el, time } from "./dom.js";
-import { filterBy, filterChips, onlyFilters } from "./filters.js";
+import { filterBy, filterChips, rowFilters } from "./filters.js";
 import { describedEndpoint, fetchByHost } from "./host-calls.js";
 import { columnsTable, facts, measuresTable, overview, parametersTable } from "./overview.js";
 import { tableOf } from "./table.js";
@@ -137,12 +137,12 @@ async function showFacets(
   request: ApiRequest,
   go: (parameters: Parameters) => void,
 ): Promise<void> {
-  const { endpoint, parameters } = request;
+  const { endpoint } = request;
   const texts = endpoint.columns.filter(
     ({ name, type }) => /text|char|string|enum|bool/i.test(type ?? "") && canFilter(request, name),
   );
   for (const { name } of texts.slice(0, MAX_FACETS)) {
-    const asks = { prefix: "", limit: MAX_VALUES, others: onlyFilters(parameters) };
+    const asks = { prefix: "", limit: MAX_VALUES, others: rowFilters(request) };
     const found = await fetchValues(endpoint, name, asks, signal).catch(() => null);
     if (found !== null) place.append(facetOf(request, name, found.values, go));
   }

@@ -36,8 +36,8 @@ export function groupFilters(request: ApiRequest): (name: string) => boolean {
   return (name) => names.has(name);
 }
 
-/** Texts, and names outside of them. */
-const WORDS = /'[^']*'|[\p{L}_][\p{L}\p{N}_.]*/gu;
+/** Texts, quoted names, and names outside of them; none of functions. */
+const WORDS = /'[^']*'|"[^"]*"|[\p{L}_][\p{L}\p{N}_.]*(?![\p{L}\p{N}_.]|\s*\()/gu;
 
 /** The parameters without conditions on results that the request does not ask any more. */
 export function withoutOldResults(request: ApiRequest): Parameters {
