@@ -169,7 +169,10 @@ export async function freePort(): Promise<number> {
     const server = createServer().listen(port, "127.0.0.1");
     const isFree = await once(server, "listening").then(
       () => true,
-      () => false,
+      (error: unknown) => {
+        if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) throw error;
+        return false;
+      },
     );
     if (isFree) await new Promise((resolve) => server.close(resolve));
     if (isFree) return port;
