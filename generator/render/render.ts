@@ -10,7 +10,7 @@ import { routeModule } from "./route-module.js";
 /** Generated files: path within the folder (with `/`) → text. */
 export type FileSet = ReadonlyMap<string, string>;
 
-interface RenderOptions extends OpenApiOptions {
+export interface RenderOptions extends OpenApiOptions {
   /** Version of the generator, which `catalogue.json` states. */
   readonly generator?: string;
   /** What the folder holds of unchanged endpoints. */

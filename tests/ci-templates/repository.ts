@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { listen } from "../support/port.js";
+import { versionOf } from "../../generator/commands/command.js";
 import { generateInto } from "../support/service.js";
 import { type Kind, type Platform, startPlatform } from "./platform.js";
 import { bareEnvironment, MANIFEST_SECRET, type PipelineRun, runPipeline } from "./run.js";
@@ -40,7 +41,7 @@ export async function repositoryOn(kind: Kind, manifest: unknown): Promise<Repos
   command(root, "git", "init", "-q", "--bare", "-b", "main", bare);
   command(root, "git", "clone", "-q", bare, author);
   writePackage(root, author);
-  generateInto(join(author, "generated"), manifest);
+  generateInto(join(author, "generated"), manifest, { generator: versionOf() });
   mkdirSync(join(author, "ci"));
   for (const file of ["regenerate.sh", "review-request.mjs"])
     cpSync(TEMPLATES + file, join(author, "ci", file));

@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CatalogueOptions, catalogueOf } from "../../generator/catalogue/build.js";
 import { updateFolder } from "../../generator/output/folder.js";
-import type { OpenApiOptions } from "../../generator/render/openapi/document.js";
-import { render } from "../../generator/render/render.js";
+import { render, type RenderOptions } from "../../generator/render/render.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
 import { readEnvironment } from "../../runtime/server/operations/environment.js";
 import { type RunningService, startService } from "../../runtime/server/server.js";
@@ -30,7 +29,7 @@ export function ownFolder(): string {
 export function generateInto(
   folder: string,
   manifest: unknown,
-  options: CatalogueOptions & OpenApiOptions = {},
+  options: CatalogueOptions & RenderOptions = {},
 ): void {
   const reading = parseManifest(JSON.stringify(manifest), "manifest.json");
   if (!reading.ok) throw new Error(reading.problems.join(" "));
