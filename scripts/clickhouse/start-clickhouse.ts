@@ -179,11 +179,14 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Waits until all threads of processes have stopped: after SIGSTOP a thread runs on until it takes notice. */
+/**
+ * Waits until all threads of processes have stopped: after SIGSTOP a thread runs on until it takes notice. One that has ended stays
+ * (`Z`) while its parent is stopped.
+ */
 export async function stopped(pids: readonly number[]): Promise<void> {
   const isStopped = (pid: number): boolean =>
     readdirSync(`/proc/${String(pid)}/task`).every((thread) =>
-      /^State:\s+T/m.test(readFileSync(`/proc/${String(pid)}/task/${thread}/status`, "utf8")),
+      /^State:\s+[TZ]/m.test(readFileSync(`/proc/${String(pid)}/task/${thread}/status`, "utf8")),
     );
   while (!pids.every(isStopped)) await pause(1);
 }

@@ -87,8 +87,11 @@ it("a database that is frozen delays no stop of the server", async () => {
   const folder = ownInstallation(manifest);
   // A frozen session would keep every CREATE and DROP DATABASE of its server waiting, also those of other files.
   const database = await OwnServer.create();
-  await database.query(`CREATE SCHEMA @; ${tables(1000)}`.replaceAll("@", `"${schema}"`));
-  const { url, stop } = await serve(folder, ["--only", "data"], { DATABASE_URL: database.url });
+  const sql = `CREATE SCHEMA @; ${tables(1000)}; DROP TABLE @.swapped`;
+  await database.query(sql.replaceAll("@", `"${schema}"`));
+  const { url, stop, until } = await serve(folder, ["--only", "data"], { DATABASE_URL: database.url });
+  // The first comparison with the database has its own time limits.
+  await until(/"msg":"verify"/);
   const paths = ["/v1/shop/quick?id=7", "/v1/shop/long", "/health"];
   for (const { status } of await Promise.all(paths.map((path) => sendRequest(url, path))))
     expect(status).toBe(200);
