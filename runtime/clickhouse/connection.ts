@@ -21,8 +21,9 @@ const KILL_MS = 3000;
 const SUSPICION_MS = 1000;
 const PING_MS = 2000;
 
-/** A server that is down is pinged this long after its last ping, and serves again once it answers. */
-const RETRY_MS = 1000;
+/** How long what a ping found holds. A balancer may soon have another server than one that is down: in a second 8 callers got 3,800 refusals. */
+const UP_MS = 1000;
+const DOWN_MS = 50;
 
 interface ClickhouseRequest extends Omit<HttpQuery, "signal"> {
   readonly limits: TimeLimits;
@@ -92,7 +93,7 @@ export class ClickhouseConnection {
 
   /** Pings the server, unless the last answer is a moment old; concurrent callers share a ping. Resolves with whether it is up. */
   isUp(): Promise<boolean> {
-    if (this.#pinging === null && performance.now() < this.#pingedAt + RETRY_MS)
+    if (this.#pinging === null && performance.now() < this.#pingedAt + (this.#isUp ? UP_MS : DOWN_MS))
       return Promise.resolve(this.#isUp);
     return (this.#pinging ??= this.#ping());
   }
