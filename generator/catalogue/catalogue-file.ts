@@ -103,7 +103,7 @@ export function readFormerCatalogue(
   const former = entryTextsIn(text);
   const changed = former.filter((each) => !known.has(each)).map((each) => each + ENTRY_END);
   const shorter = `${text.slice(0, place.from)}${changed.join()}${text.slice(place.to + ENTRY_END.length)}`;
-  const reading = readCatalogue(shorter, location, () => []);
+  const reading = readCatalogue(shorter, location);
   if (!reading.ok) return reading;
   const others = [...reading.value.entries];
   const entries = former.flatMap((each) => known.get(each) ?? others.splice(0, 1));

@@ -61,8 +61,8 @@ class PlanRenderer {
   answer(step: PlanStep): GroupedStatement {
     const open = this.#open(step);
     const columns = [...open.columns].map(([name, { value }]) => [name, value] as const);
-    const isWhole = open.isLimited || open.hasWindow;
-    return { select: this.#written(open), columns: isWhole ? null : new Map(columns) };
+    const takesOrder = !open.isLimited && !open.hasWindow;
+    return { select: this.#written(open), columns: takesOrder ? new Map(columns) : null };
   }
 
   #statement(step: PlanStep): Part {

@@ -111,7 +111,7 @@ class PostgresEngine extends BaseEngine {
     this.#control.watch(this.#pool);
   }
 
-  /** What runs a query again comes with its failure: most need none of its promises. */
+  /** What runs a query again is made when it fails: most queries succeed, and its promises cost them time. */
   protected select(query: EngineQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
     const since = performance.now();
     const again = (first: Promise<Rows> | null): Promise<Rows> => {
@@ -280,7 +280,7 @@ const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1000;
 
 /**
- * Runs a query again while another session locks its relation, or recovery cancels it, until a time of `performance.now()`. In between it holds no
+ * Runs a query again while another session locks its relation, or recovery cancels it, up to `until`, a time of `performance.now()`. In between it holds no
  * connection, and its caller is not charged: with 40 callers that wait for a locked table, their other queries took 6.8 s
  * when each waited on its connection.
  */

@@ -169,7 +169,7 @@ function read(name: string, file: string): string {
   }
 }
 
-/** What callers are told where time or memory does not suffice. */
+/** The response to a query for which time or memory is too little. */
 async function refused(setting: Setting, loaded: Loaded): Promise<readonly string[]> {
   const api = await generated(setting, loaded);
   const cases = {

@@ -22,7 +22,7 @@ export class WindowTable {
   readonly #highs: Uint32Array;
   readonly #counts: Uint32Array;
   readonly #resets: Float64Array;
-  /** The next place of the same bucket, plus one: the system gives a table memory where something else than 0 is written. */
+  /** The next place of the same bucket, plus one: the system gives a table memory only where something other than 0 is written. */
   readonly #next: Uint32Array;
   /** The newest place of each bucket, plus one. */
   readonly #buckets: Uint32Array;
