@@ -85,7 +85,7 @@ async function runMutants(): Promise<void> {
   }
 }
 
-/** What runs once as its file is loaded is marked nowhere: whoever loads the file may notice it. */
+/** Code that runs once, when its file is loaded, has no mark: any test that loads the file may notice its mutant. */
 async function keepReached(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
   const places = mutants.filter((mutant): mutant is Mutant & Place => mutant.expression !== null);
   const files = [...new Set(places.map(({ file }) => file))];
