@@ -6,6 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
 import { expect, it } from "vitest";
 import { EXIT } from "../../generator/commands/command.js";
 import { generate } from "../../generator/commands/generate.js";
@@ -39,16 +40,45 @@ async function made(name: string): Promise<Record<string, string>> {
   };
 }
 
-/** The two cases whose documents are compared whole; elsewhere only what differs between endpoints is. */
-const WHOLE: readonly string[] = ["every-operator", "pages-in-envelope"];
+/** The case whose document is compared whole. Elsewhere only what differs between endpoints is. */
+const WHOLE = "every-operator";
+/** Compared by what RFC 7396's merge patch makes of the whole one: its responses and schemas differ too. */
+const DIFFERENCE = "pages-in-envelope";
 
 function partsOf(name: string, files: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const openApi = files["openapi.json"];
   const modules = Object.fromEntries(Object.entries(files).filter(([file]) => file.endsWith(".ts")));
-  if (openApi === undefined || WHOLE.includes(name)) return files;
-  const part = endpointsOf(JSON.parse(openApi) as OpenApi);
-  return part === null ? modules : { ...modules, "openapi.part.json": `${JSON.stringify(part, null, 2)}\n` };
+  if (openApi === undefined || name === WHOLE) return files;
+  const document = JSON.parse(openApi) as OpenApi;
+  if (name === DIFFERENCE) {
+    const others = Object.entries(files).filter(([file]) => file !== "openapi.json");
+    const part = jsonText(difference(wholeDocument(), document));
+    return { ...Object.fromEntries(others), "openapi.difference.json": part };
+  }
+  const part = endpointsOf(document);
+  return part === null ? modules : { ...modules, "openapi.part.json": jsonText(part) };
 }
+
+const jsonText = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
+
+const wholeDocument = (): OpenApi =>
+  JSON.parse(readFileSync(join(GOLDEN, WHOLE, "expected", "openapi.json"), "utf8")) as OpenApi;
+
+/** The merge patch that makes one object of the other. Lists are whole. */
+function difference(from: object, to: object): object {
+  const old = new Map(Object.entries(from));
+  const changed = Object.entries(to)
+    .filter(([name, value]) => !isDeepStrictEqual(old.get(name), value))
+    .map(([name, value]: [string, unknown]) => {
+      const before: unknown = old.get(name);
+      return [name, isObject(before) && isObject(value) ? difference(before, value) : value];
+    });
+  const gone = [...old.keys()].filter((name) => !(name in to)).map((name) => [name, null]);
+  return Object.fromEntries([...gone, ...changed]) as object;
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
