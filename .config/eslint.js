@@ -15,6 +15,8 @@ export default defineConfig(
       "templates/starter/",
       // Generated.
       "runtime/filter/parser.ts",
+      // Of others.
+      "runtime/pages/redoc/",
     ],
   },
   {

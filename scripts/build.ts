@@ -113,11 +113,12 @@ function copyTemplates(): void {
 }
 
 /**
- * Copied, so that the runtime does not depend on it. Its side menu ends with a picture from its maker's host; pages of
- * this project load nothing from other hosts.
+ * `runtime/pages/redoc` has these files of the package `redoc` as they are: its script carries all that it needs, and the
+ * package would install nearly a hundred others for nothing. Its side menu ends with a picture from its maker's host; pages of this
+ * project load nothing from other hosts.
  */
 function copyRedoc(): void {
-  const redoc = createRequire(import.meta.url).resolve("redoc/bundles/redoc.standalone.js");
+  const redoc = inRoot("runtime/pages/redoc/redoc.standalone.js");
   const logo = "https://cdn.redoc.ly/redoc/logo-mini.svg";
   const emptyPicture = "data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22/%3E";
   const script = readFileSync(redoc, "utf8");
@@ -127,7 +128,7 @@ function copyRedoc(): void {
   const own = script.replaceAll(logo, emptyPicture).replace(/\/\/# sourceMappingURL=[\w.]+\.map/g, "");
   writeFileSync(`${ASSETS}/redoc.js`, ownPropertiesOnly(own));
   cpSync(`${redoc}.LICENSE.txt`, `${ASSETS}/redoc.js.LICENSE.txt`);
-  noteCopy(dirname(dirname(redoc)), "redoc.js");
+  noteCopy(dirname(redoc), "redoc.js");
 }
 
 /**

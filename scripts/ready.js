@@ -12,21 +12,43 @@ export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** What the build makes last. */
 const BUILT = "generator/dist/validators/meta-api.cjs";
 
+/** npm writes it last. */
+const INSTALLED = "node_modules/.package-lock.json";
+
+/** One of the packages that `npm start` does without. */
+const OF_THE_REST = "node_modules/vitest";
+
+const QUIETLY = ["--no-audit", "--no-fund", "--loglevel=error"];
+
 /** Installs and builds where that is needed; ends the process with a clear line where it cannot be done. */
 export function makeReady() {
   makeInstalled();
   makeBuilt();
 }
 
+/** Installs what package.json names. */
 export function makeInstalled() {
   checkNode();
-  if (!isStale("node_modules/.package-lock.json", ["package-lock.json"])) return;
-  console.log("Installing dependencies (npm ci) …");
-  run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+  if (isStale(INSTALLED, ["package-lock.json"])) install("Installing dependencies", ["ci"]);
+  // Keeps what is there, and the lock file as it is.
+  else if (!existsSync(`${ROOT}/${OF_THE_REST}`))
+    install("Installing the rest of the dependencies", ["install", "--no-save"]);
+}
+
+/** Installs its `dependencies` alone: what builds and serves. */
+export function makeServable() {
+  checkNode();
+  if (isStale(INSTALLED, ["package-lock.json"]))
+    install("Installing what builds and serves", ["ci", "--omit=dev", "--omit=peer"]);
+}
+
+function install(what, command) {
+  console.log(`${what} (npm ${command.join(" ")}) …`);
+  run("npm", [...command, ...QUIETLY]);
 }
 
 /** @param sources nothing needs to be newer than these; without any, a build of whatever sources will do */
-export function makeBuilt(sources = ["generator", "runtime", "scripts/build.ts"]) {
+export function makeBuilt(sources = ["generator", "runtime", "scripts/build.ts", INSTALLED]) {
   if (!isStale(BUILT, sources)) return;
   console.log("Building (npm run build) …");
   run("npm", ["run", "--silent", "build"]);
