@@ -156,10 +156,11 @@ const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 9);
  */
 export async function interleave<Name extends string, Sample>(
   subjects: Readonly<Record<Name, () => Promise<Sample>>>,
+  rounds = ROUNDS,
 ): Promise<Record<Name, Sample[]>> {
   const names = Object.keys(subjects) as Name[];
   const samples = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Sample[]>;
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds; round++) {
     for (const name of round % 2 === 0 ? names : names.toReversed())
       samples[name].push(await subjects[name]());
   }

@@ -21,15 +21,16 @@ export interface Fleet {
 }
 
 /**
- * Seconds after the deploy until half of the servers, and all, serve the new release. Of the responses until then, the
- * percentage from the old release, and of those 304 for rows that dbt has replaced. Percentage of the clients that got the
- * old release after the new one. Queries a second before the deploy, and in the busiest 10 seconds after it. Requests to the
+ * Seconds after the deploy until half of the servers, and all, serve the new release, and until all know of dbt's build. Of the
+ * responses until the last of these, the percentage from the old release, and of those 304 for rows that dbt has replaced.
+ * Percentage of the clients that got the old release after the new one. Queries a second before the deploy, and in the busiest 10 seconds after it. Requests to the
  * manifest's host in its busiest second, and MB that the deploy costs it.
  */
 type Deploy = Readonly<
   Record<
     | "half after s"
     | "all after s"
+    | "builds after s"
     | "old release %"
     | "stale 304 %"
     | "clients back %"
@@ -74,10 +75,12 @@ interface Notices {
 export function simulateDeploy(fleet: Fleet): Deploy {
   const random = randomOf(fleet.seed);
   const notices = noticesOf(fleet, random);
-  const { deployedAt, released, polls } = notices;
+  const { deployedAt, released, built, polls } = notices;
   const polling = fleet.rolling === undefined;
   return {
     "half after s": (released.toSorted((a, b) => a - b)[Math.floor(released.length / 2)] ?? 0) - deployedAt,
+    "all after s": Math.max(...released) - deployedAt,
+    "builds after s": Math.max(...built) - deployedAt,
     ...answersOf(fleet, notices, random),
     "most polls/s": Math.max(...countPer(1, polls)),
     "manifest MB": polling ? fleet.servers * fleet.manifest : 0,
@@ -130,7 +133,6 @@ function answersOf({ clients, revalidating }: Fleet, notices: Notices, random: R
   const perBucket = countPer(BUCKET_SECONDS, queries);
   const before = perBucket.slice(CLIENT_INTERVAL / BUCKET_SECONDS, deployedAt / BUCKET_SECONDS);
   return {
-    "all after s": all,
     "old release %": (100 * old) / responses,
     "stale 304 %": (100 * stale304) / responses,
     "clients back %": (100 * sumOf(wentBack)) / clients,

@@ -1,18 +1,30 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { join } from "node:path";
-import { type Database, serveApi } from "../api.js";
+import {
+  createEndpoints,
+  type Database,
+  endpoints,
+  generateEndpoints,
+  openDatabase,
+  serveApi,
+} from "../api.js";
+import { costOfCallers } from "../cost.js";
 import {
   type Bar,
   type Figures,
   figureText,
+  type Findings,
   interleave,
   medians,
   type PageTable,
   ratioOf,
 } from "../figures.js";
 import type { Setting } from "../figures.js";
-import { generate, type Job } from "../load.js";
+import { generate, getRequests, type Job } from "../load.js";
 import { childrenOf, cpuSeconds, cpuSecondsWithChildren, residentMiB, type Server } from "../process.js";
 import { startPgBouncer, startRedis } from "../services.js";
+import { pathsOf } from "./serve.js";
 
 const CONNECTIONS = 32;
 const ROUND_MS = 2000;
@@ -33,32 +45,55 @@ type Sample = Readonly<
 /** Limits in multiples of one process's processor time by request, and of the workers' own. */
 const MOST = { workers: 1.05, first: 0.02 };
 
-export interface ProcessFigures {
-  readonly bars: readonly Bar[];
-  readonly page: PageTable;
-  readonly rows: Readonly<Record<string, Figures>>;
-}
+/** Rounds of each way: the whole takes at most 140 s. */
+const ROUNDS = 5;
+const ENDPOINTS = 500;
 
-/** One process, workers, processes with limits in Redis, a pooler, and results from the cache, in alternating rounds. */
-export async function measureProcesses(
-  setting: Setting,
-  { api, database, requests }: { api: string; database: Database; requests: Job["requests"] },
-): Promise<ProcessFigures> {
+/** One process, workers, processes with limits in Redis, a pooler, and results from the cache, in alternating rounds; then what a million callers cost. */
+export async function processes(setting: Setting): Promise<Findings> {
+  const { folder, keep, progress } = setting;
+  const database = keep(await openDatabase(folder));
+  await createEndpoints(database, ENDPOINTS);
+  const api = await generateEndpoints(folder, ENDPOINTS);
+  const requests = getRequests(pathsOf("1 row", endpoints(ENDPOINTS)));
   const ways = await startWays(setting, api, database);
   const runs: Record<string, () => Promise<Sample>> = {};
   for (const [name, way] of Object.entries(ways)) {
     await measureWay(way, requests, database.pid, WARM_UP_MS);
     runs[name] = () => measureWay(way, requests, database.pid, ROUND_MS);
   }
-  setting.progress("scaling: processes, in alternating rounds");
-  const samples = await interleave(runs);
+  progress("processes: alternating rounds");
+  const samples = await interleave(runs, ROUNDS);
   const rows = Object.fromEntries(
     Object.entries(ways).map(([name, { servers }]) => [
       name,
       { ...medians(samples[name] ?? []), "MiB at end": memoryOf(servers) },
     ]),
   );
-  return { rows, page: pageOf(rows), bars: barsOf(samples) };
+  const title = "processes: one row a request, the load and PostgreSQL on the same cores";
+  const bytes = await bytesOf(ways["one process"]?.servers[0], requests[0] ?? "");
+  return { tables: [{ title, rows }], page: [pageOf(rows), costOf(rows, bytes)], bars: barsOf(samples) };
+}
+
+function costOf(rows: Readonly<Record<string, Figures>>, bytes: number): PageTable {
+  const alone = rows["one process"];
+  return costOfCallers({
+    server: alone?.["CPU µs"] ?? NaN,
+    database: alone?.["database µs"] ?? NaN,
+    kept: rows["one process, results kept"]?.["CPU µs"] ?? NaN,
+    memory: alone?.["MiB at end"] ?? NaN,
+    bytes,
+  });
+}
+
+/** Bytes of a response with its head, as they are on the wire. */
+async function bytesOf(server: Server | undefined, request: string): Promise<number> {
+  const socket = connect(server?.port ?? 0, "127.0.0.1");
+  await once(socket, "connect");
+  socket.write(request.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
+  let bytes = 0;
+  for await (const chunk of socket as AsyncIterable<Buffer>) bytes += chunk.length;
+  return bytes;
 }
 
 async function startWays(
@@ -66,7 +101,7 @@ async function startWays(
   api: string,
   { url }: Database,
 ): Promise<Readonly<Record<string, Way>>> {
-  progress("scaling: starting processes");
+  progress("processes: starting processes");
   const serve = async (address = url, variables = {}, flags: readonly string[] = []): Promise<Server> =>
     keep(await serveApi(api, address, variables, flags));
   const redis = await startRedis();

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stopped } from "../../clickhouse/start-clickhouse.js";
-import { serveApi } from "../api.js";
-import { type Figures, figureText, type PageTable, type Setting } from "../figures.js";
+import { createEndpoints, generateEndpoints, openDatabase, serveApi } from "../api.js";
+import { type Figures, figureText, type Findings, type Setting } from "../figures.js";
 import { generate, KEYS } from "../load.js";
 import {
   childrenOf,
@@ -19,16 +19,16 @@ import {
 const OPENED = 24;
 const APART_MS = 50;
 const LOAD_MS = 4000;
+const ENDPOINTS = 60;
 
 /** A frozen worker is replaced after some seconds: the connections are counted before. */
 const FROZEN_MS = 1000;
 
 /** Ways to give connections to two workers: of Node with a server that does nothing, then Routewright's. */
-export async function measureSharedPorts(
-  { folder, keep, progress }: Setting,
-  api: string,
-  databaseUrl: string,
-): Promise<{ readonly page: PageTable; readonly rows: Readonly<Record<string, Figures>> }> {
+export async function sharedPorts({ folder, keep, progress }: Setting): Promise<Findings> {
+  const database = keep(await openDatabase(folder));
+  await createEndpoints(database, ENDPOINTS);
+  const api = await generateEndpoints(folder, ENDPOINTS);
   const bare = async (way: string): Promise<Server> => {
     const args = [resolve("scripts/bench/baselines/workers.js"), way];
     return keep(await startServer({ name: `workers, ${way}`, args, folder }));
@@ -37,11 +37,11 @@ export async function measureSharedPorts(
     "one port, the kernel chooses": () => bare("shared"),
     "round robin of the first process": () => bare("robin"),
     ...(hasReusePort() && { "a port of each (`reusePort`)": () => bare("reuse") }),
-    "`serve --workers 2`": async () => keep(await serveApi(api, databaseUrl, {}, ["--workers", "2"])),
+    "`serve --workers 2`": async () => keep(await serveApi(api, database.url, {}, ["--workers", "2"])),
   };
   const rows: Record<string, Figures> = {};
   for (const [name, start] of Object.entries(starts)) {
-    progress(`scaling: connections, ${name}`);
+    progress(`ports: connections, ${name}`);
     const server = await start();
     rows[name] = { ...(await distribution(server)), ...(await cost(server)) };
     await server.stop();
@@ -58,7 +58,8 @@ export async function measureSharedPorts(
     figureText(figures["frozen"]),
     figureText(figures["first %"], "%"),
   ]);
-  return { rows, page: { title: "### Which worker gets a connection", head, rows: cells } };
+  const title = "### Which worker gets a connection";
+  return { tables: [{ title: "ports: two workers", rows }], page: [{ title, head, rows: cells }], bars: [] };
 }
 
 /** Node has it from 22.12 and 23.1 on. */

@@ -8,74 +8,48 @@ import {
   openDatabase,
   serveApi,
 } from "../api.js";
-import { costOfCallers } from "../cost.js";
 import { type Fleet, simulateDeploy } from "../fleet.js";
 import { getRequests, KEYS, putLoad, WARM_UP_MS } from "../load.js";
 import { residentMiB, type Server } from "../process.js";
 import { type Figures, figureText, type Findings, type PageTable, type Setting } from "../figures.js";
-import { measureProcesses } from "./processes.js";
-import { measureReplica } from "./replicas.js";
 import { pathsOf } from "./serve.js";
-import { measureSharedPorts } from "./shared-ports.js";
 
 /** Smaller to try the section: the page's figures are of the default. */
 const MOST_ENDPOINTS = Number(process.env["BENCH_ENDPOINTS_MOST"] ?? 10_000);
 const CONNECTIONS = 32;
 
-/** What an endpoint, a process, Redis, a pooler and a replica add, measured; then a deploy to 100 servers, simulated from these figures. */
-export async function scaling(setting: Setting): Promise<Findings> {
+/** What more endpoints cost one process; then a deploy to 100 servers, simulated from the measured times. */
+export async function sizes(setting: Setting): Promise<Findings> {
   const { folder, keep } = setting;
   // Of its own and new: PostgreSQL has no locks to drop 10,000 views at once.
-  const ownFolder = join(folder, "scaling");
+  const ownFolder = join(folder, "sizes");
   rmSync(ownFolder, { recursive: true, force: true });
   mkdirSync(ownFolder, { recursive: true });
   const database = keep(await openDatabase(ownFolder));
   await createEndpoints(database, MOST_ENDPOINTS);
-  const sizes = await measureSizes(setting, database);
-  const api = await generateEndpoints(folder, FEW);
-  const requests = getRequests(pathsOf("1 row", endpoints(FEW)));
-  const processes = await measureProcesses(setting, { api, database, requests });
-  const ports = await measureSharedPorts(setting, api, database.url);
-  const deploys = await deploysOf(setting, database, sizes.start);
-  // Last, so that the other figures are printed where it fails.
-  const replica = await measureReplica(setting).catch((error: unknown) => {
-    setting.progress(`scaling: no figures of a replica: ${String(error)}`);
-    return { rows: {}, page: [] };
-  });
-  const alone = processes.rows["one process"];
-  const cost = costOfCallers({
-    server: alone?.["CPU µs"] ?? NaN,
-    database: alone?.["database µs"] ?? NaN,
-    kept: processes.rows["one process, results kept"]?.["CPU µs"] ?? NaN,
-    memory: alone?.["MiB at end"] ?? NaN,
-  });
-  const title = "scaling: one row a request, the load and PostgreSQL on the same cores";
-  return {
-    tables: [{ title, rows: { ...sizes.rows, ...processes.rows, ...ports.rows, ...replica.rows } }],
-    page: [sizes.page, processes.page, ports.page, deploys, ...replica.page, cost],
-    bars: processes.bars,
-  };
+  const { rows, start, api, page } = await measureSizes(setting, database);
+  setting.progress("sizes: a refresh");
+  const deploys = deploysOf(start, await measureRefresh(api, database));
+  const title = "sizes: one row a request, the load and PostgreSQL on the same cores";
+  return { tables: [{ title, rows }], page: [page, deploys], bars: [] };
 }
 
-/** Endpoints of the servers that are compared. */
+/** Endpoints of the smallest server. All are asked for these: the first request of each looks its relation up. */
 const FEW = 500;
 
 /** Servers with more and more endpoints. */
 async function measureSizes({ folder, progress }: Setting, database: Database) {
   const rows: Record<string, Figures> = {};
-  let start = 0;
+  const job = { connections: CONNECTIONS, requests: getRequests(pathsOf("1 row", endpoints(FEW))) };
+  let [start, api] = [0, ""];
   for (const count of [FEW, MOST_ENDPOINTS / 2, MOST_ENDPOINTS]) {
     const name = `${count.toLocaleString("en-US")} endpoints`;
-    progress(`scaling: ${name}`);
-    const api = await generateEndpoints(folder, count);
+    progress(`sizes: ${name}`);
+    api = await generateEndpoints(folder, count);
     const started = performance.now();
     const server = await serveApi(api, database.url);
     start = (performance.now() - started) / 1000;
     const memory = residentMiB(server.pid);
-    const job = {
-      connections: CONNECTIONS,
-      requests: getRequests(pathsOf("1 row", endpoints(Math.min(count, ASKED)))),
-    };
     await putLoad(server, { ...job, milliseconds: WARM_UP_MS });
     const load = await putLoad(server, { ...job, milliseconds: 2 * WARM_UP_MS });
     rows[name] = { ...load, "MiB at rest": memory, "start s": start };
@@ -89,16 +63,13 @@ async function measureSizes({ folder, progress }: Setting, database: Database) {
     figureText(figures["MiB at rest"], "MiB"),
     figureText(figures["start s"], "s"),
   ]);
-  return { rows, start, page: { title: "## One process", head, rows: cells } };
+  return { rows, start, api, page: { title: "## One process", head, rows: cells } };
 }
 
-async function deploysOf(
-  { folder, progress }: Setting,
-  database: Database,
+function deploysOf(
   start: number,
-): Promise<PageTable> {
-  progress("scaling: a refresh of 10,000 endpoints");
-  const { refresh, manifest } = await measureRefresh(folder, database);
+  { refresh, manifest }: Awaited<ReturnType<typeof measureRefresh>>,
+): PageTable {
   const common = { servers: 100, manifest, clients: 60_000, revalidating: 0.5, seed: 1 };
   const fleets: Readonly<Record<string, Fleet>> = {
     "each follows the manifest, every 300 s": { ...common, interval: 300, refresh },
@@ -111,6 +82,7 @@ async function deploysOf(
       name,
       figureText(deploy["half after s"], "s"),
       figureText(deploy["all after s"], "s"),
+      figureText(deploy["builds after s"], "s"),
       figureText(deploy["old release %"], "%"),
       figureText(deploy["stale 304 %"], "%"),
       figureText(deploy["clients back %"], "%"),
@@ -120,19 +92,21 @@ async function deploysOf(
   });
   const inputs = `a refresh of ${refresh.toFixed(1)} s, a start of ${start.toFixed(1)} s, a manifest of ${manifest.toFixed(0)} MB`;
   const head = [
-    ...["", "half of the servers", "all", "responses of the old release until then"],
-    ...["of them 304 for rows that dbt has replaced", "clients that see the old one after the new"],
+    ...[
+      "",
+      "half of the servers",
+      "all",
+      "all know of dbt's build",
+      "responses of the old release until then",
+    ],
+    ...["304 for rows that dbt has replaced until then", "clients that see the old one after the new"],
     ...["queries a second, at most", "polls a second, at most"],
   ];
   return { title: `## A deploy to many servers (${inputs})`, head, rows };
 }
 
-/** Of so many endpoints some are asked: the first request of each looks its relation up. */
-const ASKED = 900;
-
-/** Seconds from the request to refresh until its answer, where one description and one column have changed. */
-async function measureRefresh(folder: string, database: Database) {
-  const api = await generateEndpoints(folder, MOST_ENDPOINTS);
+/** Seconds from the request to refresh until its answer, where one description has changed, and MB of the manifest. */
+async function measureRefresh(api: string, database: Database) {
   const file = join(api, "manifest.json");
   const text = readFileSync(file, "utf8");
   const variables = { DBT_MANIFEST_PATH: file, DBT_MANIFEST_REFRESH_ENABLED: "true" };
