@@ -11,123 +11,148 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { TestSet } from "../../tests/support/test-sets.js";
-import { reachedIn, setUpFor } from "./marks.js";
+import { filesOf, type TestSet } from "../../tests/support/test-sets.js";
+import { reachedIn, setUpFor, SWITCHED_ON } from "./switches.js";
 
 /** A run of tests that takes longer is in a loop that the mutant made, unless the machine is busy. */
 const RUN_MS = Number(process.env["MUTANT_RUN_MINUTES"] ?? 15) * 60_000;
 const SET_UP = "tests/support/read-statements.ts";
 const VITEST = ["npx", "vitest", "run", "--config", "tests/vitest.config.ts"];
-const BUILT = ["generator/dist", "runtime/dist", "runtime/ramp/dist"];
 
 interface Ended {
   readonly code: number | null;
-  /** Whether it was stopped after `RUN_MS`. */
+  /** Whether it was stopped after `RUN_MS`, or by a signal. */
   readonly isStopped: boolean;
   readonly output: string;
+}
+
+interface FileResult {
+  readonly name: string;
+  readonly status: string;
+}
+
+export interface Reached {
+  /** Test files by the number of a place. */
+  readonly places: Readonly<Record<string, readonly string[]>>;
+  /** Test files that pass without a mutant. */
+  readonly passing: readonly string[];
 }
 
 /** A copy of the repository's last commit with its own `dist/`, so that nobody's sources change. */
 export class Copy {
   readonly root: string;
 
+  constructor(folder: string) {
+    this.root = join(folder, "tree");
+  }
+
   /** Replaces what a run before left in the folder. */
-  static async make(repository: string, folder: string): Promise<Copy> {
-    const copy = new Copy(join(folder, "tree"));
+  static make(repository: string, folder: string): Copy {
+    const copy = new Copy(folder);
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(join(copy.root, "node_modules"), { recursive: true });
     execFileSync("sh", ["-c", `git archive HEAD | tar -x -C "${copy.root}"`], { cwd: repository });
     // Tests list the repository's files.
     execFileSync("sh", ["-c", "git init -q && git add -A"], { cwd: copy.root });
     linkModules(repository, copy.root);
-    const { code, output } = await copy.#run(["npm", "run", "--silent", "build"]);
-    if (code !== 0) throw new Error(`The sources cannot be built:\n${output}`);
-    for (const built of BUILT) cpSync(join(copy.root, built), join(folder, built), { recursive: true });
     return copy;
   }
 
-  private constructor(root: string) {
-    this.root = root;
+  /** The same copy in a second folder, so that two mutants run at a time. */
+  again(folder: string): Copy {
+    const copy = new Copy(folder);
+    rmSync(folder, { recursive: true, force: true });
+    cpSync(this.root, copy.root, { recursive: true, verbatimSymlinks: true });
+    linkWorkspace(copy.root);
+    return copy;
   }
 
-  /** Does something while a file has another text, and puts back the file and what was built of it. */
-  async with<Result>(file: string, text: string, work: () => Promise<Result>): Promise<Result> {
-    const path = join(this.root, file);
-    const original = readFileSync(path, "utf8");
-    writeFileSync(path, text);
+  /** Does something while files have another text, and puts them back. */
+  async with<Result>(texts: ReadonlyMap<string, string>, work: () => Promise<Result>): Promise<Result> {
+    const originals = new Map([...texts.keys()].map((file) => [file, this.#read(file)] as const));
+    this.write(texts);
     try {
       return await work();
     } finally {
-      writeFileSync(path, original);
+      this.write(originals);
     }
   }
 
-  /** Where marks note what runs. */
-  get marks(): string {
-    return join(this.root, ".data/marks");
+  write(texts: ReadonlyMap<string, string>): void {
+    for (const [file, text] of texts) writeFileSync(join(this.root, file), text);
   }
 
-  /** Runs a set while sources have marks, by file: the test files that run each place. Whether they pass does not matter. */
-  async reachedBy(
-    marked: ReadonlyMap<string, string>,
-    set: TestSet,
-  ): Promise<Readonly<Record<string, readonly string[]>>> {
-    mkdirSync(this.marks, { recursive: true });
-    const setUp = readFileSync(join(this.root, SET_UP), "utf8");
-    const texts = [...marked, [SET_UP, setUp + setUpFor(this.marks)] as const];
-    const run = texts.reduce<() => Promise<unknown>>(
-      (work, [file, text]) =>
-        () =>
-          this.with(file, text, work),
-      () => this.withBuild(() => this.#run(VITEST, set, 6 * RUN_MS)),
-    );
-    await run();
-    return reachedIn(this.marks, this.root);
+  #read(file: string): string {
+    return readFileSync(join(this.root, file), "utf8");
   }
 
-  /** Whether the sources compile. */
-  async compiles(): Promise<boolean> {
-    const tsc = ["node", "node_modules/typescript-native/bin/tsc", "-p", "."];
-    const { code } = await this.#run([...tsc, "--incremental", "--tsBuildInfoFile", ".data/tsc.tsbuildinfo"]);
-    return code === 0;
+  /** Where switches note what runs. */
+  get notes(): string {
+    return join(this.root, ".data/reached");
   }
 
-  /** Builds the packages, and does something with them. */
-  async withBuild<Result>(work: () => Promise<Result>): Promise<Result> {
-    try {
-      await this.#run(["npm", "run", "--silent", "build"]);
-      return await work();
-    } finally {
-      for (const built of BUILT) {
-        rmSync(join(this.root, built), { recursive: true, force: true });
-        cpSync(join(this.root, "..", built), join(this.root, built), { recursive: true });
-      }
+  /** Builds with switches, and runs a set with all of them off: which test files run each place, and which pass. */
+  async reachedBy(switched: ReadonlyMap<string, string>, set: TestSet): Promise<Reached> {
+    mkdirSync(this.notes, { recursive: true });
+    const { root, notes } = this;
+    this.write(new Map([...switched, [SET_UP, this.#read(SET_UP) + setUpFor(notes)]]));
+    await this.build();
+    const named: (readonly [string, string])[] = [];
+    for (const files of portions(filesOf(set))) {
+      const results = (await this.#results(files, set, null)) ?? [];
+      named.push(...results.map(({ name, status }) => [name.slice(root.length + 1), status] as const));
     }
+    const failing = new Set(named.filter(([, status]) => status !== "passed").map(([file]) => file));
+    const passing = new Set(named.map(([file]) => file).filter((file) => !failing.has(file)));
+    return { places: reachedIn(notes, root), passing: [...passing] };
+  }
+
+  /** Files with errors of types while files have another text. */
+  async wrongIn(texts: ReadonlyMap<string, string>): Promise<readonly string[]> {
+    const tsc = ["node", "node_modules/typescript-native/bin/tsc", "-p", ".", "--noEmit", "--pretty", "false"];
+    const { code, output } = await this.with(texts, () => this.#run(tsc));
+    const files = [...output.matchAll(/^([^\s(]+)\(\d+,\d+\): error/gm)].map(([, file = ""]) => file);
+    return code === 0 ? [] : [...new Set([...files, ...(files.length === 0 ? ["(unknown)"] : [])])];
+  }
+
+  async build(): Promise<void> {
+    const { code, output } = await this.#run(["npm", "run", "--silent", "build"]);
+    if (code !== 0) throw new Error(`The sources cannot be built:\n${output}`);
   }
 
   /** The first of these test files that fails, on the engines that the set runs them on; null if none does. */
-  async failureOf(files: readonly string[], set: TestSet): Promise<string | null> {
+  async failureOf(files: readonly string[], set: TestSet, mutant: number | null): Promise<string | null> {
     if (files.length === 0) return null;
-    const results = join(this.root, ".data/results.json");
-    rmSync(results, { force: true });
-    const reporter = ["--bail", "1", "--reporter=json", "--outputFile", results];
-    const { code, isStopped, output } = await this.#run([...VITEST, ...reporter, ...files], set);
-    if (code === 0) return null;
-    if (isStopped) return "(no end)";
-    if (!existsSync(results)) throw new Error(`The test runner gave no results:\n${output}`);
-    const { testResults } = JSON.parse(readFileSync(results, "utf8")) as {
-      readonly testResults: readonly { readonly name: string; readonly status: string }[];
-    };
-    const failed = testResults.find(({ status }) => status === "failed");
-    return failed ? failed.name.slice(this.root.length + 1) : "(outside of the tests)";
+    const results = await this.#results(files, set, mutant);
+    if (results === null) return "(no end)";
+    const failed = results.find(({ status }) => status === "failed");
+    return failed ? failed.name.slice(this.root.length + 1) : null;
+  }
+
+  /** Null if the run was stopped. */
+  async #results(
+    files: readonly string[],
+    set: TestSet,
+    mutant: number | null,
+  ): Promise<readonly FileResult[] | null> {
+    const written = join(this.root, ".data/results.json");
+    rmSync(written, { force: true });
+    const reporter = [...(mutant === null ? [] : ["--bail", "1"]), "--reporter=json", "--outputFile", written];
+    const env = { TEST_SET: set, ...(mutant !== null && { [SWITCHED_ON]: String(mutant) }) };
+    const { code, isStopped, output } = await this.#run([...VITEST, ...reporter, ...files], env);
+    if (isStopped) return null;
+    if (!existsSync(written)) throw new Error(`The test runner gave no results:\n${output}`);
+    const { testResults } = JSON.parse(readFileSync(written, "utf8")) as { testResults: FileResult[] };
+    const hasFailed = testResults.some(({ status }) => status === "failed");
+    const outside = { name: join(this.root, "(outside of the tests)"), status: "failed" };
+    return code === 0 || hasFailed ? testResults : [...testResults, outside];
   }
 
   async #run(
     [program = "", ...args]: readonly string[],
-    set: TestSet = "all",
-    longest = RUN_MS,
+    more: Readonly<Record<string, string>> = {},
   ): Promise<Ended> {
-    const env = { ...process.env, TEST_SET: set };
+    const env = { ...process.env, ...more };
     // A group of its own, which ends as one.
     const child = spawn(program, args, {
       cwd: this.root,
@@ -137,7 +162,7 @@ export class Copy {
     });
     let output = "";
     for (const stream of [child.stdout, child.stderr])
-      stream.on("data", (chunk) => (output = (output + String(chunk)).slice(-10_000)));
+      stream.on("data", (chunk) => (output = (output + String(chunk)).slice(-1_000_000)));
     const end = (): void => {
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
     };
@@ -145,29 +170,37 @@ export class Copy {
     const timer = setTimeout(() => {
       isStopped = true;
       end();
-    }, longest);
+    }, RUN_MS);
     process.once("exit", end);
     const [code] = (await once(child, "close")) as [number | null];
     process.off("exit", end);
     clearTimeout(timer);
-    return { code, output, isStopped };
+    return { code, output, isStopped: isStopped || code === null };
   }
 }
+
+/** Runs that end within some minutes also where they fail: others wait for the machine meanwhile. */
+const PORTION = 40;
+
+function portions(files: readonly string[]): readonly (readonly string[])[] {
+  const count = Math.ceil(files.length / PORTION);
+  return Array.from({ length: count }, (_, at) => files.slice(at * PORTION, (at + 1) * PORTION));
+}
+
+const WORKSPACE: Readonly<Record<string, string>> = {
+  routewright: "generator",
+  "@routewright/runtime": "runtime",
+  "@routewright/ramp": "runtime/ramp",
+};
 
 /** Links to what is installed; the packages of the workspace are the copy's own. */
 function linkModules(repository: string, root: string): void {
   const from = join(repository, "node_modules");
   const to = join(root, "node_modules");
-  const workspace: Readonly<Record<string, string>> = {
-    routewright: "generator",
-    "@routewright/runtime": "runtime",
-    "@routewright/ramp": "runtime/ramp",
-  };
   for (const name of readdirSync(from))
     if (name !== "routewright" && name !== "@routewright") symlinkSync(join(from, name), join(to, name));
-  mkdirSync(join(to, "@routewright"));
-  for (const [name, part] of Object.entries(workspace)) {
-    symlinkSync(join(root, part), join(to, name));
+  linkWorkspace(root);
+  for (const part of Object.values(WORKSPACE)) {
     const own = join(repository, part, "node_modules");
     if (existsSync(own)) symlinkSync(own, join(root, part, "node_modules"));
   }
@@ -176,5 +209,14 @@ function linkModules(repository: string, root: string): void {
   for (const name of ["clickhouse", "clients", "duckdb", "node", "stores", "tracing"]) {
     const installed = join(repository, ".data", name);
     if (existsSync(installed)) symlinkSync(installed, join(root, ".data", name));
+  }
+}
+
+function linkWorkspace(root: string): void {
+  mkdirSync(join(root, "node_modules/@routewright"), { recursive: true });
+  for (const [name, part] of Object.entries(WORKSPACE)) {
+    const link = join(root, "node_modules", name);
+    rmSync(link, { force: true });
+    symlinkSync(join(root, part), link);
   }
 }

@@ -6,13 +6,13 @@
  * <number> <reason>` records one that no input can tell apart; another replaces it. On a busy machine `MUTANT_RUN_MINUTES` (15) gives a
  * run more time, and `VITEST_MAX_WORKERS` fewer workers.
  */
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { resolve } from "node:path";
 import { filesOf, filesOnClickhouse, type TestSet } from "../../tests/support/test-sets.js";
 import { Copy } from "./copy.js";
 import { loadedBy } from "../loaded-by.js";
-import { type Place, UNKNOWN, withMarks } from "./marks.js";
+import { UNKNOWN, withSwitches } from "./switches.js";
 import { type Mutation, mutationsOf, withMutation } from "./mutations.js";
 
 interface Mutant extends Mutation {
@@ -33,6 +33,9 @@ interface Result {
 
 /** Files in the first run: most mutants end there. */
 const NEAREST = 8;
+/** Candidates for each that is wanted: some do not compile, and some are equal to the original. */
+const MORE = 1.5;
+const FOLDER = ".data/mutants";
 const COUNTED: ReadonlySet<Result["outcome"]> = new Set([
   "caught",
   "caught by the rest",
@@ -49,8 +52,7 @@ const commit = execFileSync("git", ["log", "-1", "--format=%h", "--", "generator
 const kept = `.data/mutants-${String(seed)}-${commit.trim()}.jsonl`;
 /** By a mutant's number the quick test files that run its place. */
 const keptReached = kept.replace(/jsonl$/, "reached.json");
-/** Some of those that are marked do not compile. */
-const marked = Math.ceil(count * 1.6);
+const jobs = Number(process.env["MUTANT_JOBS"] ?? 1);
 const startsCommand = (file: string): boolean =>
   /support\/commands?\.js|node:child_process/.test(readFileSync(file, "utf8"));
 /** Test files that fail without a mutant here. */
@@ -70,72 +72,107 @@ else await runMutants();
 report();
 
 async function runMutants(): Promise<void> {
-  mkdirSync(".data", { recursive: true });
-  const mutants = inOrder();
   const isDone = (): boolean => counted().length >= count;
   if (isDone()) return;
-  const copy = await Copy.make(process.cwd(), resolve(".data/mutants"));
-  if (!existsSync(keptReached)) await keepReached(copy, mutants.slice(0, marked));
-  for (const mutant of mutants) {
-    if (isDone()) return;
-    if (resultsOf().has(mutant.number)) continue;
-    const result = await resultOf(copy, mutant);
-    keep(result);
-    console.log(lineOf(result));
-  }
+  const candidates = inOrder().slice(0, Math.ceil(count * MORE));
+  const first = new Copy(resolve(FOLDER, "1"));
+  if (!existsSync(keptReached)) await prepare(candidates);
+  const { places } = reached();
+  const left = candidates.filter(({ number }) => number in places && !resultsOf().has(number));
+  const run = async (copy: Copy): Promise<void> => {
+    for (let mutant = left.shift(); mutant && !isDone(); mutant = left.shift()) {
+      const result = await resultOf(copy, mutant);
+      keep(result);
+      console.log(lineOf(result));
+    }
+  };
+  const others = Array.from({ length: jobs - 1 }, (_, at) => first.again(resolve(FOLDER, String(at + 2))));
+  await Promise.all([first, ...others].map(run));
 }
 
-/** Code that runs once, when its file is loaded, has no mark: any test that loads the file may notice its mutant. */
-async function keepReached(copy: Copy, mutants: readonly Mutant[]): Promise<void> {
-  const places = mutants.filter((mutant): mutant is Mutant & Place => mutant.expression !== null);
-  const files = [...new Set(places.map(({ file }) => file))];
+/** Builds a copy with a switch for each candidate that compiles, and learns which test files run it. */
+async function prepare(candidates: readonly Mutant[]): Promise<void> {
+  const copy = Copy.make(process.cwd(), resolve(FOLDER, "1"));
+  const compiling = await compilingOf(copy, candidates);
+  const files = [...new Set(compiling.map(({ file }) => file))];
   const sources = files.map((file) => {
-    const own = places.filter((place) => place.file === file);
-    return [file, withMarks(readFileSync(file, "utf8"), own, copy.marks)] as const;
+    const own = compiling.filter((place) => place.file === file);
+    return [file, withSwitches(readFileSync(file, "utf8"), own, copy.notes)] as const;
   });
-  const reached = await copy.reachedBy(new Map(sources.map(([file, { text }]) => [file, text])), "quick");
-  const numbers = sources.flatMap(([, marked]) => marked.numbers);
-  writeFileSync(
-    keptReached,
-    JSON.stringify(Object.fromEntries(numbers.map((number) => [number, reached[number] ?? []]))),
-  );
+  const switched = new Map(sources.map(([file, { text }]) => [file, text]));
+  const { places, passing } = await copy.reachedBy(switched, "quick");
+  const numbers = sources.flatMap(([, { numbers }]) => numbers);
+  for (const mutant of candidates.filter(({ number }) => !numbers.includes(number)))
+    keep({ number: mutant.number, mutant: described(mutant), outcome: "does not compile" });
+  const byNumber = Object.fromEntries(numbers.map((number) => [number, places[number] ?? []]));
+  writeFileSync(keptReached, JSON.stringify({ places: byNumber, passing }));
 }
 
-/** Whether a quick test file may notice a mutant. */
-function mayNotice({ number }: Mutant): (test: string) => boolean {
-  const all = JSON.parse(readFileSync(keptReached, "utf8")) as Readonly<Record<string, readonly string[]>>;
-  const reached = all[number];
-  if (reached === undefined) return () => true;
-  const isUnknown = reached.includes(UNKNOWN);
-  return (test) => reached.includes(test) || (isUnknown && startsCommand(test));
+/** One mutant of each file is checked at a time. Those of files with errors are left out. */
+async function compilingOf(copy: Copy, candidates: readonly Mutant[]): Promise<readonly Mutant[]> {
+  const isFirst = ({ file }: Mutant, at: number): boolean =>
+    candidates.findIndex((other) => other.file === file) === at;
+  const round = candidates.filter(isFirst);
+  if (round.length === 0) return [];
+  const compiling = await withoutErrors(copy, round);
+  return [...compiling, ...(await compilingOf(copy, candidates.filter((mutant) => !round.includes(mutant))))];
+}
+
+async function withoutErrors(copy: Copy, mutants: readonly Mutant[]): Promise<readonly Mutant[]> {
+  const texts = new Map(
+    mutants.map((mutant) => [mutant.file, withMutation(readFileSync(mutant.file, "utf8"), mutant)]),
+  );
+  const wrong = await copy.wrongIn(texts);
+  if (wrong.length === 0 || mutants.length === 0) return mutants;
+  const right = mutants.filter(({ file }) => !wrong.includes(file));
+  if (right.length < mutants.length) return withoutErrors(copy, right);
+  // The errors are in files that use a mutated one.
+  if (mutants.length === 1) return [];
+  const half = Math.ceil(mutants.length / 2);
+  const [before, after] = [mutants.slice(0, half), mutants.slice(half)];
+  return [...(await withoutErrors(copy, before)), ...(await withoutErrors(copy, after))];
+}
+
+interface KeptReached {
+  readonly places: Readonly<Record<number, readonly string[]>>;
+  readonly passing: readonly string[];
+}
+
+function reached(): KeptReached {
+  const kept = JSON.parse(readFileSync(keptReached, "utf8")) as KeptReached;
+  kept.passing.forEach((file) => green.add(file));
+  return kept;
+}
+
+/** Whether a quick test file may notice a mutant. Any that loads its file may, if it runs as the file is loaded. */
+function mayNotice({ number, isOfLoading }: Mutant): (test: string) => boolean {
+  const own = reached().places[number] ?? [];
+  const isUnknown = own.includes(UNKNOWN);
+  return (test) => isOfLoading || own.includes(test) || (isUnknown && startsCommand(test));
 }
 
 async function runSurvivors(): Promise<void> {
-  const survivors = new Set(
-    [...resultsOf().values()].filter(({ outcome }) => outcome === "survived").map(({ number }) => number),
-  );
-  if (survivors.size === 0) return;
-  const copy = await Copy.make(process.cwd(), resolve(".data/mutants"));
-  for (const mutant of inOrder().filter(({ number }) => survivors.has(number))) {
-    const result = await resultOf(copy, mutant, "rest");
+  const survivors = inOrder().filter(({ number }) => resultsOf().get(number)?.outcome === "survived");
+  if (survivors.length === 0) return;
+  const copy = Copy.make(process.cwd(), resolve(FOLDER, "rest"));
+  for (const mutant of survivors) {
+    const text = withMutation(readFileSync(mutant.file, "utf8"), mutant);
+    const result = await copy.with(new Map([[mutant.file, text]]), async () => {
+      await copy.build();
+      return resultOf(copy, mutant, "rest");
+    });
     keep(result);
     console.log(lineOf(result));
   }
 }
 
 async function resultOf(copy: Copy, mutant: Mutant, set: "quick" | "rest" = "quick"): Promise<Result> {
-  const source = readFileSync(mutant.file, "utf8");
-  const known = { number: mutant.number, mutant: described(mutant, source) };
-  const mutated = withMutation(source, mutant);
-  const run = await copy.with(mutant.file, mutated, async () =>
-    (await copy.compiles()) ? { failed: await failureOf(copy, mutant, set) } : null,
-  );
-  if (run === null) return { ...known, outcome: "does not compile" };
+  const known = { number: mutant.number, mutant: described(mutant) };
+  const failed = await failureOf(copy, mutant, set);
   const isQuick = set === "quick";
-  if (run.failed === null) return { ...known, outcome: isQuick ? "survived" : "survived all" };
-  if (!run.failed.startsWith("(") && !(await isGreen(copy, run.failed, set)))
-    return resultOf(copy, mutant, set);
-  return { ...known, outcome: isQuick ? "caught" : "caught by the rest", by: run.failed };
+  if (failed === null) return { ...known, outcome: isQuick ? "survived" : "survived all" };
+  if (!failed.startsWith("(") && isQuick && !(await isGreen(copy, failed))) return resultOf(copy, mutant, set);
+  return { ...known, outcome: isQuick ? "caught" : "caught by the rest", by: failed };
 }
 
 async function failureOf(copy: Copy, mutant: Mutant, set: "quick" | "rest"): Promise<string | null> {
@@ -146,12 +183,12 @@ async function failureOf(copy: Copy, mutant: Mutant, set: "quick" | "rest"): Pro
     usable.filter((test) => !startsCommand(test)),
     mutant.file,
   );
-  for (const some of [related.slice(0, NEAREST), related.slice(NEAREST)]) {
-    const failed = await copy.failureOf(some, set);
+  const commands = usable.filter(startsCommand);
+  for (const some of [related.slice(0, NEAREST), related.slice(NEAREST), commands]) {
+    const failed = await copy.failureOf(some, set, set === "quick" ? mutant.number : null);
     if (failed !== null) return failed;
   }
-  const commands = usable.filter(startsCommand);
-  return commands.length === 0 ? null : copy.withBuild(() => copy.failureOf(commands, set));
+  return null;
 }
 
 /** Files of a set, and those that it runs on ClickHouse alone. */
@@ -160,8 +197,8 @@ function withLater(set: TestSet): readonly string[] {
 }
 
 /** Whether a test file passes without a mutant. */
-async function isGreen(copy: Copy, file: string, set: TestSet): Promise<boolean> {
-  if (!green.has(file)) ((await copy.failureOf([file], set)) === null ? green : failing).add(file);
+async function isGreen(copy: Copy, file: string): Promise<boolean> {
+  if (!green.has(file)) ((await copy.failureOf([file], "quick", null)) === null ? green : failing).add(file);
   return green.has(file);
 }
 
@@ -206,7 +243,8 @@ function counted(): readonly Result[] {
   return [...resultsOf().values()].filter(({ outcome }) => COUNTED.has(outcome));
 }
 
-function described({ file, start, end, text, kind }: Mutant, source: string): string {
+function described({ file, expression: { start, end }, text, kind }: Mutant): string {
+  const source = readFileSync(file, "utf8");
   const line = source.slice(0, start).split("\n").length;
   const short = (code: string): string => code.replace(/\s+/g, " ").slice(0, 60);
   return `${file}:${String(line)} ${kind}: ${short(source.slice(start, end))} → ${short(text)}`;

@@ -2,14 +2,13 @@ import ts from "typescript";
 
 /** One change of one place of a source. */
 export interface Mutation {
-  /** Offsets in the text of the file. */
-  readonly start: number;
-  readonly end: number;
-  /** What replaces the text between them. */
-  readonly text: string;
   readonly kind: "operator" | "condition" | "constant" | "return";
-  /** The expression that it changes; null where that runs once, as its file is loaded. */
-  readonly expression: Range | null;
+  /** The expression that it changes. */
+  readonly expression: Range;
+  /** What stands in its place. */
+  readonly text: string;
+  /** Whether it runs once, as its file is loaded. */
+  readonly isOfLoading: boolean;
 }
 
 /** Offsets in a text. */
@@ -43,13 +42,14 @@ export function mutationsOf(text: string): readonly Mutation[] {
   const visit = (node: ts.Node): void => {
     // The tests run what is left once types are removed.
     if (ts.isTypeNode(node) || ts.isImportDeclaration(node)) return;
-    const add = (kind: Mutation["kind"], at: ts.Node, replacement: string, changed = at): void => {
-      const expression = isInFunction(changed) ? rangeOf(changed, source) : null;
-      found.push({ kind, ...rangeOf(at, source), text: replacement, expression });
+    const add = (kind: Mutation["kind"], at: ts.Node, replacement: string): void => {
+      const expression = { start: at.getStart(source), end: at.end };
+      found.push({ kind, expression, text: replacement, isOfLoading: !isInFunction(at) });
     };
     if (ts.isBinaryExpression(node)) {
-      const other = OPERATORS[node.operatorToken.kind];
-      if (other !== undefined) add("operator", node.operatorToken, other, node);
+      const other = otherOperator(node);
+      if (other !== undefined)
+        add("operator", node, `${node.left.getText(source)} ${other} ${node.right.getText(source)}`);
     }
     const condition = conditionOf(node);
     if (condition) add("condition", condition, `!(${condition.getText(source)})`);
@@ -57,15 +57,26 @@ export function mutationsOf(text: string): readonly Mutation[] {
     if (node.kind === SyntaxKind.TrueKeyword) add("constant", node, "false");
     if (node.kind === SyntaxKind.FalseKeyword) add("constant", node, "true");
     const result = resultOf(node);
-    if (result && result.getText(source) !== "undefined") add("return", result, "undefined");
+    const other = result && otherResult(result, source);
+    if (result && other && other !== result.getText(source)) add("return", result, other);
     ts.forEachChild(node, visit);
   };
   visit(source);
-  return found.sort((a, b) => a.start - b.start || a.end - b.end);
+  return found.sort((a, b) => a.expression.start - b.expression.start || a.expression.end - b.expression.end);
 }
 
-function rangeOf(node: ts.Node, source: ts.SourceFile): Range {
-  return { start: node.getStart(source), end: node.end };
+/** Texts have no other operator than `+`. */
+function otherOperator({ left, operatorToken, right }: ts.BinaryExpression): string | undefined {
+  const isOfTexts = operatorToken.kind === SyntaxKind.PlusToken && (isText(left) || isText(right));
+  return isOfTexts ? undefined : OPERATORS[operatorToken.kind];
+}
+
+function isText(node: ts.Expression): boolean {
+  return (
+    ts.isStringLiteralLike(node) ||
+    ts.isTemplateExpression(node) ||
+    (ts.isBinaryExpression(node) && (isText(node.left) || isText(node.right)))
+  );
 }
 
 function isInFunction(node: ts.Node): boolean {
@@ -82,7 +93,29 @@ function resultOf(node: ts.Node): ts.Expression | null {
   return ts.isArrowFunction(node) && !ts.isBlock(node.body) ? node.body : null;
 }
 
+/** A result of the same type, as far as the function names it or the expression shows it: most others would not compile. */
+function otherResult(result: ts.Expression, source: ts.SourceFile): string | undefined {
+  const type = ts.findAncestor(result, ts.isFunctionLike)?.type?.getText(source) ?? shownType(result);
+  const own = /^Promise<(.*)>$/s.exec(type)?.[1] ?? type;
+  if (/\| null$/.test(own)) return "null";
+  if (/\| undefined$/.test(own)) return "undefined";
+  if (/^readonly .*\[\]$|^[\w.]+\[\]$/s.test(own)) return "[]";
+  if (own === "string") return '""';
+  if (own === "number") return `(${result.getText(source)}) + 1`;
+  return own === "boolean" || / is /.test(own) ? `!(${result.getText(source)})` : undefined;
+}
+
+const LISTS = new Set(["map", "flatMap", "filter", "sort", "slice", "split"]);
+
+function shownType(result: ts.Expression): string {
+  if (isText(result)) return "string";
+  if (ts.isPrefixUnaryExpression(result) && result.operator === SyntaxKind.ExclamationToken) return "boolean";
+  const called = ts.isCallExpression(result) ? result.expression : null;
+  const isList = called && ts.isPropertyAccessExpression(called) && LISTS.has(called.name.text);
+  return isList ? "readonly unknown[]" : "";
+}
+
 /** The source with a mutation in it. */
-export function withMutation(source: string, { start, end, text }: Mutation): string {
+export function withMutation(source: string, { expression: { start, end }, text }: Mutation): string {
   return source.slice(0, start) + text + source.slice(end);
 }
