@@ -13,7 +13,7 @@ const MAX_RESPONSE_BYTES = 256 * 1024;
  */
 const IDLE_MS = 1500;
 
-const OPTIONS = { keepAlive: true, maxSockets: 100, maxFreeSockets: 20, timeout: IDLE_MS };
+const OPTIONS = { keepAlive: true, maxSockets: 100, maxFreeSockets: 100, timeout: IDLE_MS };
 const HTTP_AGENT = new http.Agent(OPTIONS);
 const HTTPS_AGENT = new https.Agent(OPTIONS);
 
