@@ -26,6 +26,7 @@ export class BufferedResult {
   /** The cursor of the next page; null on the last page, and where pages have none. */
   readonly nextCursor: string | null;
   #parts: readonly Buffer[];
+  #text: string | null = null;
   #tag: string | null = null;
   /** Bounded by the codings. */
   #compressed: Map<Encoding, Promise<Buffer>> | null = null;
@@ -53,13 +54,21 @@ export class BufferedResult {
     return this.#parts;
   }
 
+  /** The body, a character for each byte. Of a kept result it stays: only short ones are asked for it, which are not compressed. */
+  get text(): string {
+    if (this.#text !== null) return this.#text;
+    const text = joined(this.#parts).toString("latin1");
+    if (this.#isKept) this.#text = text;
+    return text;
+  }
+
   get body(): Buffer {
     const body = joined(this.#parts);
     this.#parts = [body];
     return body;
   }
 
-  /** Bytes in memory of a result that is kept, with room for one more compressed copy. */
+  /** Bytes in memory of a result that is kept, with room for one more compressed copy, or for its text. */
   get memory(): number {
     const strings = 2 * (this.nextCursor?.length ?? 0);
     return KEPT_BYTES + this.#parts.length * PART_BYTES + 2 * this.bytes + this.#compressedBytes + strings;

@@ -12,6 +12,8 @@ const NOT_KEPT = "private, no-store";
 /** What a response that only the client may store depends on. */
 const VARY = "Accept, Accept-Encoding";
 
+const ONLY_OF_CLIENT: readonly string[] = ["Cache-Control", REVALIDATED, "Vary", VARY];
+
 /** What a response that shared caches may keep depends on: a caller with a key neither gets nor makes a public copy. */
 const PUBLIC_VARY = "Accept, Accept-Encoding, X-API-Key, Authorization, Prefer";
 
@@ -64,8 +66,9 @@ export function cachingHeaders(
 ): readonly string[] {
   // The generator does not write it for others; a module that was edited must not publish rows.
   const isPublic = publicAge !== undefined && tier === "tier0" && rows === undefined;
-  const vary = !isPublic ? VARY : isPrefixForwarded ? `${PUBLIC_VARY}, X-Forwarded-Prefix` : PUBLIC_VARY;
   const isRead = request.method === "GET" || request.method === "HEAD";
+  if (!isPublic && isRead && !repeatsHeader(request)) return ONLY_OF_CLIENT;
+  const vary = !isPublic ? VARY : isPrefixForwarded ? `${PUBLIC_VARY}, X-Forwarded-Prefix` : PUBLIC_VARY;
   if (!isPublic || key !== null || !isRead || repeatsHeader(request))
     return ["Cache-Control", privateControl(request), "Vary", vary];
   const { maxAge, staleWhileRevalidate } = untilDue(publicAge, due);
