@@ -19,8 +19,9 @@ interface CountedResponse {
 const PREFIXES: Readonly<Record<CachedService, string>> = { data: "routewright", ramp: "routewright_ramp" };
 
 /** Methods with a label value of their own. Others share one, since a caller may send any word. */
-const METHODS = ["GET", "HEAD", "POST", "QUERY", "OPTIONS", "other"];
-const OTHER = METHODS.indexOf("other");
+const METHOD_LABELS = ["GET", "HEAD", "POST", "QUERY", "OPTIONS", "other"];
+const OTHER = METHOD_LABELS.indexOf("other");
+const METHODS: ReadonlyMap<string, number> = new Map(METHOD_LABELS.map((method, place) => [method, place]));
 
 /** Of the text that Prometheus reads. */
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
@@ -79,7 +80,16 @@ export class ServiceMetrics<Label extends string> {
   }
 
   count(labels: Readonly<Record<Label, string>>, response: CountedResponse): void {
-    const added = this.#responses.of(labels).add(response);
+    this.countIn(this.responsesOf(labels), response);
+  }
+
+  /** What counts the responses with these labels. */
+  protected responsesOf(labels: Readonly<Record<Label, string>>): ResponseCounts {
+    return this.#responses.of(labels);
+  }
+
+  protected countIn(counts: ResponseCounts, response: CountedResponse): void {
+    const added = counts.add(response);
     if (added !== null) this.#series.push(added);
   }
 
@@ -148,7 +158,7 @@ class Durations {
  * The responses of one operation to callers of one kind. Without spreads at a request: a hidden class of each object took 400 bytes
  * of the old generation for each.
  */
-class ResponseCounts {
+export class ResponseCounts {
   readonly #labels: LabelValues;
   /** By status and method. Bounded by the statuses of the service. */
   readonly #requests = new Map<number, CountedSeries>();
@@ -162,17 +172,16 @@ class ResponseCounts {
   /** Counts a response. Returns the series of requests that begins with it. */
   add({ method, status, milliseconds }: CountedResponse): CountedSeries | null {
     this.#durations.add(milliseconds / 1000);
-    const known = METHODS.indexOf(method);
-    const place = known === -1 ? OTHER : known;
-    const series = this.#requests.get(status * METHODS.length + place);
+    const place = METHODS.get(method) ?? OTHER;
+    const series = this.#requests.get(status * METHOD_LABELS.length + place);
     if (series === undefined) return this.#open(place, status);
     series.value++;
     return null;
   }
 
   #open(place: number, status: number): CountedSeries {
-    const series = { labels: { ...this.#labels, method: METHODS[place] ?? "", status }, value: 1 };
-    this.#requests.set(status * METHODS.length + place, series);
+    const series = { labels: { ...this.#labels, method: METHOD_LABELS[place] ?? "", status }, value: 1 };
+    this.#requests.set(status * METHOD_LABELS.length + place, series);
     return series;
   }
 }

@@ -1,6 +1,7 @@
 import type { CollectedMetric } from "../../core/http/prometheus.js";
-import { ServiceMetrics } from "../../core/http/service-metrics.js";
+import { type ResponseCounts, ServiceMetrics } from "../../core/http/service-metrics.js";
 import type { WarehouseLoad } from "../../core/warehouse/warehouse.js";
+import type { PerTier } from "../../core/model/tier.js";
 import type { RequestRecord, RequestStep } from "../../core/handler/request-record.js";
 
 /** How many refreshes ended with each result. */
@@ -117,15 +118,19 @@ const READ: readonly Definition[] = [
 ];
 
 /** Of the responses of a route. */
-type RouteSums = Record<"rows" | "bytes" | "databaseMs", number>;
+interface RouteSums {
+  rows: number;
+  bytes: number;
+  databaseMs: number;
+  /** Of callers of each tier that has asked. */
+  readonly responses: Partial<PerTier<ResponseCounts>>;
+}
 
 const ROUTE_SUMS: readonly (readonly [name: string, help: string, read: (sums: RouteSums) => number])[] = [
   ["database_seconds_total", "Time that the database took.", ({ databaseMs }) => databaseMs / 1000],
   ["rows_total", "Rows sent.", ({ rows }) => rows],
   ["response_bytes_total", "Bytes of the bodies sent.", ({ bytes }) => bytes],
 ];
-
-const STEPS: readonly RequestStep[] = ["authorize", "resolve", "run", "respond"];
 
 /** The metrics of `/metrics` (runtime/docs/operations.md). Label values are never text that a caller sends. */
 export class Metrics extends ServiceMetrics<"route" | "tier"> {
@@ -186,19 +191,25 @@ export class Metrics extends ServiceMetrics<"route" | "tier"> {
     const { rows, bytes, databaseMs, steps } = record;
     const { tier } = record.caller;
     const route = record.route ?? NO_ROUTE;
-    this.count({ route, tier }, record);
     const sums = this.#sumsOf(route);
+    // Kept here: otherwise each response would look up a text of its labels.
+    this.countIn((sums.responses[tier] ??= this.responsesOf({ route, tier })), record);
     sums.rows += rows ?? 0;
     sums.bytes += bytes;
     sums.databaseMs += databaseMs ?? 0;
-    for (const step of STEPS) this.#steps[step] += steps[step];
+    const sum = this.#steps;
+    sum.authorize += steps.authorize;
+    sum.resolve += steps.resolve;
+    sum.run += steps.run;
+    sum.respond += steps.respond;
     if (databaseMs !== null) this.#database.of({ tier }).add(databaseMs / 1000);
     else if (rows !== null) this.#cached++;
   }
 
   #sumsOf(route: string): RouteSums {
     let sums = this.#routes.get(route);
-    if (sums === undefined) this.#routes.set(route, (sums = { rows: 0, bytes: 0, databaseMs: 0 }));
+    if (sums === undefined)
+      this.#routes.set(route, (sums = { rows: 0, bytes: 0, databaseMs: 0, responses: {} }));
     return sums;
   }
 }

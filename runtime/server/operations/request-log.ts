@@ -22,9 +22,13 @@ export function logRequest(log: Logger, record: RequestRecord): void {
 export function requestText(record: RequestRecord): string {
   const { requestId, method, route, status, rows, bytes, caller, trace, error, path } = record;
   const { milliseconds, databaseMs } = record;
-  let text = `"requestId":${quoted(requestId)},"method":${quoted(method)},"route":${quoted(route)}`;
-  if (path !== null) text += `,"path":${quoted(path)}`;
-  text += `,"status":${String(status)}`;
+  let text = `"requestId":${quoted(requestId)}`;
+  if (route !== null && path === null) text += routeText(method, route, status);
+  else {
+    text += `,"method":${quoted(method)},"route":${quoted(route)}`;
+    if (path !== null) text += `,"path":${quoted(path)}`;
+    text += `,"status":${String(status)}`;
+  }
   if (error !== null) text += `,"error":${quoted(error.code)}`;
   if (error?.parameter != null) text += `,"parameter":${quoted(error.parameter)}`;
   text += `,"milliseconds":${toMicroseconds(milliseconds)},"rows":${String(rows)},"bytes":${String(bytes)}`;
@@ -34,6 +38,17 @@ export function requestText(record: RequestRecord): string {
   if (trace === null) return text;
   text += `,"trace_id":${quoted(trace.traceId)},"span_id":${quoted(trace.spanId)}`;
   return trace.parentId === "" ? text : `${text},"parent_id":${quoted(trace.parentId)}`;
+}
+
+/** Of the last request of each route: the next one is most often the same. Bounded by the endpoints that were served. */
+const ROUTES = new Map<string, { readonly method: string; readonly status: number; readonly text: string }>();
+
+function routeText(method: string, route: string, status: number): string {
+  const last = ROUTES.get(route);
+  if (last?.method === method && last.status === status) return last.text;
+  const text = `,"method":${quoted(method)},"route":${quoted(route)},"status":${String(status)}`;
+  ROUTES.set(route, { method, status, text });
+  return text;
 }
 
 /** Of callers with a key, which `authorize` gives with each request of the key: 0.9 of the 2.1 µs of a line. */
