@@ -121,16 +121,21 @@ function respondTo(exchange: Exchange, endpoint: Endpoint, answer: Answer): Sent
   // For callers who may know how busy the server is.
   if (gateway.serverTiming || caller.tier === "tier3" || isLocalCaller(gateway.addressOf, request))
     headers.push("Server-Timing", times.serverTiming);
-  const { prefix } = gateway.publicAddressOf(request);
-  headers.push(...noticeOf(exchange, endpoint), ...pageHeaders(request, answer, prefix));
+  append(headers, noticeOf(exchange, endpoint));
+  append(headers, pageHeaders(request, answer, gateway.publicAddressOf(request).prefix));
   const { isPrefixForwarded } = gateway.publicAddressOf;
   const { due, quality } = answer;
-  if (due !== null) headers.push(...freshnessHeaders(due));
-  headers.push(...qualityHeaders(quality));
+  if (due !== null) append(headers, freshnessHeaders(due));
+  append(headers, qualityHeaders(quality));
   const caching = cachingHeaders(endpoint, caller, { request, isPrefixForwarded, due });
   const { responseMemory, streamTimeouts } = gateway;
   const streamTimeoutMs = streamTimeouts[caller.tier];
   return respond({ request, response, answer, headers, caching, caller, responseMemory, streamTimeoutMs });
+}
+
+/** Not `push` of a spread, which makes an iterator and a list of each. */
+function append(headers: string[], more: readonly string[]): void {
+  for (const text of more) headers.push(text);
 }
 
 /** The link to the next page, and the number of rows on all pages. */

@@ -3,6 +3,7 @@ import type { Endpoint } from "../model/endpoint.js";
 import type { ResolvedQuery } from "../model/query.js";
 import { queryKey } from "../model/query-key.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
+import type { Tier } from "../model/tier.js";
 import { BoundedCache, keyOf } from "../http/bounded-cache.js";
 import { andThen } from "../http/serve.js";
 import { NO_FIELDS, nextPageLink } from "../request/request-fields.js";
@@ -42,7 +43,7 @@ class KnownRequest {
   readonly query: ResolvedQuery;
   readonly parameters: readonly string[];
   readonly shape: string | null;
-  readonly length: number;
+  readonly text: RequestText;
   readonly key: string;
   /** Of the key, in the cache of results. */
   readonly cacheKey: string;
@@ -57,14 +58,14 @@ class KnownRequest {
     { gateway, parameters, shape }: Exchange,
     endpoint: ServedEndpoint,
     query: ResolvedQuery,
-    length: number,
+    text: RequestText,
   ) {
     this.gateway = gateway;
     this.endpoint = endpoint;
     this.query = query;
     this.parameters = parameters;
     this.shape = shape;
-    this.length = length;
+    this.text = text;
     this.key = queryKey(query);
     this.cacheKey = keyOf(this.key);
   }
@@ -105,27 +106,51 @@ class KnownRequest {
 }
 
 const REQUESTS = new BoundedCache<KnownRequest>("requests", {
-  sizeOf: ({ length }) => REQUEST_BYTES + TEXT_BYTES * length,
+  sizeOf: ({ text: { tier, accept, url } }) =>
+    REQUEST_BYTES + TEXT_BYTES * (tier.length + accept.length + url.length),
 });
 
-/** The text of a request whose answer depends on nothing else that it says; null for others. */
-function textOf({ request, context: { caller } }: Exchange, { spec }: ServedEndpoint): string | null {
+/** All that an answer depends on of what a request says, and of its caller. */
+interface RequestText {
+  readonly tier: Tier;
+  readonly accept: string;
+  readonly url: string;
+}
+
+/** Null for a request whose answer depends on more. */
+function textOf({ request, context: { caller } }: Exchange, { spec }: ServedEndpoint): RequestText | null {
   const { method, url = "", headers } = request;
   const { accept = "", range, prefer } = headers;
   const isOrdinary = method === "GET" && range === undefined && prefer === undefined;
   if (!isOrdinary || spec.changes !== "on_build" || spec.rows !== undefined || spec.goneAt !== undefined)
     return null;
-  const text = `${caller.tier} ${accept} ${url}`;
-  return text.length > MAX_LENGTH ? null : text;
+  return accept.length + url.length > MAX_LENGTH ? null : { tier: caller.tier, accept, url };
 }
+
+/** By its address alone: to join the texts takes longer than to look up one. Of others with the same address, by all of them. */
+function find(text: RequestText): KnownRequest | undefined {
+  const first = REQUESTS.get(text.url, text.url);
+  if (first === undefined || isOf(first, text)) return first;
+  const joined = joinedText(text);
+  return REQUESTS.get(joined, joined);
+}
+
+function isOf({ text: { tier, accept } }: KnownRequest, text: RequestText): boolean {
+  return tier === text.tier && accept === text.accept;
+}
+
+/** No address begins with a tier. */
+const joinedText = ({ tier, accept, url }: RequestText): string => `${tier} ${accept} ${url}`;
 
 /** Keeps what a request says, for the next ones with its text. */
 export function keepRequest(exchange: Exchange, endpoint: ServedEndpoint, query: ResolvedQuery): void {
   const { grouping, keyset } = query.selection;
   if (grouping !== undefined || query.mustBeFresh === true || (keyset?.after ?? null) !== null) return;
   const text = textOf(exchange, endpoint);
-  if (text !== null)
-    REQUESTS.set(text, new KnownRequest(exchange, endpoint, query, text.length), undefined, text);
+  if (text === null) return;
+  const first = REQUESTS.get(text.url, text.url);
+  const key = first === undefined || isOf(first, text) ? text.url : joinedText(text);
+  REQUESTS.set(key, new KnownRequest(exchange, endpoint, query, text), undefined, key);
 }
 
 /** How a request is answered by a hit, or 304, without waiting; undefined where it must be resolved and run. */
@@ -136,7 +161,7 @@ export function answerHit(
 ): HttpError | null | Promise<HttpError | null> | undefined {
   const { gateway, context, times } = exchange;
   const text = textOf(exchange, endpoint);
-  const known = text === null ? undefined : REQUESTS.get(text, text);
+  const known = text === null ? undefined : find(text);
   if (known?.endpoint !== endpoint || known.gateway !== gateway) return undefined;
   times.end("resolve");
   const answer = answerAtHand(exchange, known);

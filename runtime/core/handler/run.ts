@@ -72,9 +72,12 @@ function notFresh(): HttpError {
 
 /** What a response says of a deprecated endpoint. */
 export function noticeOf({ gateway, request, context }: Exchange, endpoint: Endpoint): readonly string[] {
+  if (endpoint.deprecationDate === null && endpoint.successor === null) return NO_NOTICE;
   const { prefix } = gateway.publicAddressOf(request);
   return deprecationHeaders(endpoint, successorFor(gateway, endpoint, context.caller), prefix);
 }
+
+const NO_NOTICE: readonly string[] = [];
 
 /** The successor of an endpoint, where the caller may know of it. */
 function successorFor({ catalogue, tierOf }: Gateway, { successor }: Endpoint, caller: Caller) {

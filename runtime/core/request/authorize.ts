@@ -171,7 +171,7 @@ export function callerHeaders({ id, window, cors, caller }: RequestContext): str
   const { limit, count, resetAt } = window;
   const month = caller.key?.use?.month;
   const remaining = String(Math.max(0, limit - count));
-  return [
+  const headers = [
     "X-RateLimit-Limit",
     String(limit),
     "X-RateLimit-Remaining",
@@ -184,8 +184,9 @@ export function callerHeaders({ id, window, cors, caller }: RequestContext): str
     `${POLICY}${String(limit)}${POLICY_WINDOW}${month?.policy ?? ""}`,
     "X-Request-Id",
     id,
-    ...cors,
   ];
+  for (const text of cors) headers.push(text);
+  return headers;
 }
 
 /** Why a caller may not call the endpoint of tier `required` at `path`; null when it may. */
