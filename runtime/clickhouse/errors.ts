@@ -3,7 +3,9 @@ import { COLUMNS_CHANGED } from "./type-proof.js";
 import {
   type ColumnChange,
   DatabaseUnreachable,
+  type QueryNeed,
   QueryTimeout,
+  QueryTooLarge,
   SourceFailed,
 } from "../core/warehouse/warehouse.js";
 
@@ -27,6 +29,15 @@ const REFUSALS: ReadonlySet<number> = new Set([
 const TIMEOUTS: ReadonlySet<number> = new Set([
   159, // TIMEOUT_EXCEEDED
   160, // TOO_SLOW
+]);
+
+/** Other limits of a query, of the server or of the role's profile. */
+const TOO_LARGE: ReadonlyMap<number, QueryNeed> = new Map([
+  [158, "data"], // TOO_MANY_ROWS
+  [191, "memory"], // SET_SIZE_LIMIT_EXCEEDED: of a join, IN or DISTINCT
+  [241, "memory"], // MEMORY_LIMIT_EXCEEDED
+  [307, "data"], // TOO_MANY_BYTES
+  [396, "data"], // TOO_MANY_ROWS_OR_BYTES
 ]);
 
 /**
@@ -112,9 +123,9 @@ const isSourceFailure = (error: unknown): boolean =>
   error instanceof ClickhouseError &&
   (OTHERS_FAILURES.has(error.code) || OTHERS_WORDS.some((words) => words.test(error.message)));
 
-/** TOO_MANY_ROWS */
-export const isTooManyRows = (error: unknown): boolean =>
-  isOneOf(new Set([158]), error) && /\bto read\b|max_rows_to_read/.test((error as Error).message);
+/** Whether TOO_MANY_ROWS, which other limits report too, is about the rows to read. */
+export const isTooManyRows = ({ cause }: Error): boolean =>
+  isOneOf(new Set([158]), cause) && /\bto read\b|max_rows_to_read/.test((cause as Error).message);
 
 /** UNKNOWN_TABLE, UNKNOWN_DATABASE */
 export const isRelationUnknown = (error: unknown): boolean =>
@@ -122,8 +133,9 @@ export const isRelationUnknown = (error: unknown): boolean =>
 
 /** The error as every engine reports it; others are as they were. Each server of a query has its limits. */
 export function translated(error: unknown): Error {
-  if (isTooManyRows(error)) return error as Error;
   if (isOneOf(TIMEOUTS, error)) return new QueryTimeout(error);
+  const need = error instanceof ClickhouseError ? TOO_LARGE.get(error.code) : undefined;
+  if (need !== undefined) return new QueryTooLarge(need, error);
   if (isSourceFailure(error)) return new SourceFailed(error);
   if (isOneOf(REFUSALS, error)) return new Overloaded("refused");
   return isConnectionFailure(error) ? new DatabaseUnreachable(error) : (error as Error);

@@ -9,7 +9,7 @@ import {
   type Sql,
   type Statement,
 } from "../core/warehouse/sql.js";
-import { type ResultColumns, TooManyRows } from "../core/warehouse/warehouse.js";
+import { QueryTooLarge, type ResultColumns, TooManyRows } from "../core/warehouse/warehouse.js";
 import { isTooManyRows } from "./errors.js";
 import { finished, parameter } from "./parameters.js";
 
@@ -267,7 +267,7 @@ export async function withinLimit<T>(
   try {
     return await run();
   } catch (error) {
-    if (limit === 0 || !isTooManyRows(error)) throw error;
+    if (limit === 0 || !(error instanceof QueryTooLarge && isTooManyRows(error))) throw error;
     throw new TooManyRows(limit);
   }
 }

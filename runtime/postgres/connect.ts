@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { QueryAbandoned, QueryTimeout } from "../core/warehouse/warehouse.js";
-import { isTimeout } from "./errors.js";
+import { asTooLarge } from "./errors.js";
 import { BACKEND_NOTICE, type Session, type SessionSetup, UNLIMITED } from "./session.js";
 import {
   type BatchConnection,
@@ -15,6 +15,9 @@ import type { WireClient } from "./wire.js";
 
 /** Time beyond `statement_timeout` after which the database counts as hanging. */
 const GRACE_MS = 2000;
+
+/** The share of its time limit after which a query counts as cancelled by it: the database has another clock. */
+const CLOCKS = 0.9;
 
 /** Time after which a running query counts as blocking the others of its batch (runtime/docs/limits.md). */
 const BLOCKING_MS = 50;
@@ -45,7 +48,9 @@ export class Connection implements BatchConnection {
   #preparedLength = 0;
   #batch: StatementBatch | null = null;
   #limits: StatementLimits | null = null;
+  /** Of its query; of a stream, since its last rows. */
   #startedAt = 0;
+  #sentAt = 0;
   #isPaused = false;
   #canceled: Error | null = null;
   #isChanged = false;
@@ -125,11 +130,13 @@ export class Connection implements BatchConnection {
 
   queryStarted(limits: StatementLimits): void {
     this.#limits = limits;
-    this.#startedAt = performance.now();
+    this.#startedAt = this.#sentAt = performance.now();
   }
 
+  /** An operator who cancels a query mostly does so before its time limit. */
   errorOf(error: Error): Error {
-    return this.#canceled ?? (isTimeout(error) ? new QueryTimeout(error) : error);
+    const limitMs = this.#options.statementTimeoutMs || Infinity;
+    return this.#canceled ?? asTooLarge(error, performance.now() - this.#sentAt >= CLOCKS * limitMs);
   }
 
   /** Cancels a query that takes too long or whose result is no longer needed, and closes the connection. */

@@ -18,8 +18,8 @@ import {
   type ExplainedFilter,
   QueryAbandoned,
   type QueryContext,
-  QueryTimeout,
   joined,
+  LockTimeout,
   readAggregate,
   RelationMissing,
   type ResultColumns,
@@ -290,7 +290,7 @@ function retryConflicts<T>(until: number, context: QueryContext, run: () => Prom
       if (!isConflict(error)) throw error;
       if (!context.isStillNeeded()) throw new QueryAbandoned();
       if (performance.now() + pauseMs > until)
-        throw isRecoveryConflict(error) ? new Overloaded("recovery") : new QueryTimeout(error);
+        throw isRecoveryConflict(error) ? new Overloaded("recovery") : new LockTimeout(error);
       await sleep(pauseMs);
       return attempt(Math.min(2 * pauseMs, LONGEST_PAUSE_MS));
     });

@@ -1,5 +1,11 @@
 import pg from "./connection/pg.js";
-import { type ColumnChange, QueryTimeout, TypeChanged } from "../core/warehouse/warehouse.js";
+import {
+  type ColumnChange,
+  type QueryNeed,
+  QueryTimeout,
+  QueryTooLarge,
+  TypeChanged,
+} from "../core/warehouse/warehouse.js";
 
 /**
  * What PostgreSQL reports. Messages are localized, and a SQLSTATE is whatever the code that raises it chooses: the severity
@@ -12,7 +18,7 @@ const isFatal = ({ severity }: pg.DatabaseError): boolean => severity === "FATAL
 
 /** Whether only the statement failed and the connection is still usable. */
 export function isStatementError(error: unknown): boolean {
-  if (error instanceof QueryTimeout) return error.cause !== undefined;
+  if (error instanceof QueryTooLarge) return error.cause !== undefined;
   const report = reported(error);
   return report !== null && !isFatal(report);
 }
@@ -53,8 +59,11 @@ export function isConnectionRefusal(error: unknown): boolean {
   return /^(53300|57P03|08P01)$/.test(reported(error)?.code ?? "");
 }
 
-/** SQLSTATE query_canceled: the query exceeded `statement_timeout`. */
+/** SQLSTATE query_canceled: the query exceeded `statement_timeout`, or its operator has cancelled it. */
 const CANCELED = "57014";
+
+/** SQLSTATE out_of_memory, and configuration_limit_exceeded: of `temp_file_limit`. */
+const USED_UP = { "53200": "memory", "53400": "disk space" } as const;
 
 /** A time limit, a lock for longer than `lock_timeout`, a deadlock, and a conflict with other transactions or with recovery. */
 const INTERRUPTIONS = new Set([CANCELED, "55P03", "40P01", "40001"]);
@@ -78,9 +87,13 @@ export function isSourceFailure(error: unknown): boolean {
   return INTERRUPTIONS.has(code) && !OWN_FILES.test(file);
 }
 
-/** Whether the statement exceeded its time limit. */
-export function isTimeout(error: unknown): boolean {
-  return reported(error)?.code === CANCELED && !isSourceFailure(error);
+/** The error as every engine reports it where the statement needs more than it may have. `hasUsedItsTime`: it has run for its time limit. */
+export function asTooLarge(error: Error, hasUsedItsTime: boolean): Error {
+  const report = reported(error);
+  if (report === null || isFatal(report) || isSourceFailure(error)) return error;
+  if (report.code === CANCELED) return hasUsedItsTime ? new QueryTimeout(error) : error;
+  const need = USED_UP[report.code as keyof typeof USED_UP] as QueryNeed | undefined;
+  return need === undefined ? error : new QueryTooLarge(need, error);
 }
 
 /** A stream was ended because another session waits for its lock. What has not been sent is queried again. */
@@ -105,7 +118,7 @@ export function isRecoveryConflict(error: unknown): boolean {
 /** What a statement that was refused says of the relation and columns that it was built for. */
 export function changeIn(error: unknown): ColumnChange {
   if (error instanceof TypeChanged) return "certain";
-  const isOwn = isStatementError(error) && !(error instanceof QueryTimeout) && !isSourceFailure(error);
+  const isOwn = isStatementError(error) && !(error instanceof QueryTooLarge) && !isSourceFailure(error);
   return isOwn ? "possible" : "none";
 }
 

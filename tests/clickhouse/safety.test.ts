@@ -4,7 +4,7 @@ import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../suppor
 import { proxyOf } from "../support/database-proxy.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest, startManifest } from "../support/service.js";
-import { begin, refusal, sendRequest, statusAndBody } from "../support/http-client.js";
+import { begin, refusal, sendRequest, statusAndBody, tooLarge } from "../support/http-client.js";
 
 const key = KEYS.tier3;
 const FAILED = refusal(500, "Database query failed.");
@@ -75,9 +75,9 @@ describe.skipIf(!hasClickhouse)("a query of ClickHouse that fails", () => {
     expect((await ask(url, "secret")).status).toBe(200);
   });
 
-  it("because it needs more memory than the role may use answers 500", async () => {
+  it("because it needs more memory than the role may use answers 400", async () => {
     const url = await serve({ DATABASE_URL: clickhouseUrl("small_memory") });
-    expect(statusAndBody(await ask(url, "memory"))).toEqual(FAILED);
+    expect(statusAndBody(await ask(url, "memory"))).toEqual(tooLarge("memory"));
     expect((await ask(url, "secret")).status).toBe(200);
   });
 
@@ -97,7 +97,7 @@ describe.skipIf(!hasClickhouse)("a query of ClickHouse that fails", () => {
 
   it("because it takes too long is killed", async () => {
     const url = await serve({ STATEMENT_TIMEOUT_MS: "300" });
-    expect(statusAndBody(await ask(url, "slow"))).toEqual(FAILED);
+    expect(statusAndBody(await ask(url, "slow"))).toEqual(tooLarge("time"));
     await expect.poll(running).toBe(0);
   });
 });

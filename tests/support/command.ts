@@ -96,7 +96,11 @@ interface LoggedFailure {
 }
 
 /** What the log says of a request whose query failed. */
-export async function loggedFailure(served: Served, requestId: string): Promise<LoggedFailure> {
-  const [line] = await served.until(new RegExp(`^{.*"requestId":"${requestId}".*"query failed".*}$`, "m"));
+export async function loggedFailure(
+  served: Served,
+  requestId: string,
+  msg = "query failed",
+): Promise<LoggedFailure> {
+  const [line] = await served.until(new RegExp(`^{.*"requestId":"${requestId}".*"${msg}".*}$`, "m"));
   return JSON.parse(line) as LoggedFailure;
 }

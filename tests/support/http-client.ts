@@ -96,6 +96,14 @@ export function refusal(status: number, detail: string): readonly [status: numbe
   return [status, { detail }];
 }
 
+/** The refusal of a query that needs more than the database gives it. */
+export function tooLarge(need: string): ReturnType<typeof refusal> {
+  return refusal(
+    400,
+    `This request needs more ${need} of the database than it may have. Ask for fewer groups, a shorter range, a narrower filter or a smaller page.`,
+  );
+}
+
 /** Writes text to a socket and reads until the other side ends it. */
 export function askRaw(base: string, text: string | Buffer): Promise<string> {
   const { hostname, port } = new URL(base);

@@ -17,7 +17,9 @@ export const ON_BOTH_ENGINES: readonly string[] = [
     "random-filters",
   ].map(request),
   ...["required-filters", "sorting", "undeclared-columns"].map(request),
-  ...["column-names", "methods", "parameter-examples", "properties", "query-method"].map(handler),
+  ...["column-names", "methods", "parameter-examples", "properties", "query-method", "too-large"].map(
+    handler,
+  ),
   ...["addresses", "changes-without-build", "cursors", "cursors-while-rebuilt", "formats"].map(response),
   ...["freed-memory", "parts", "paused-readers", "random-changes", "require-fresh"].map(response),
   ...["data-quality", "last-load"].map(response),

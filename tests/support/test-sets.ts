@@ -66,7 +66,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("postgres", "connections", "lost-connections", "outage", "swaps-under-traffic"),
     ...within("postgres/embedded"),
     ...within("clickhouse", "changes-under-traffic", "errors-behind", "faults"),
-    ...within("core/handler", "errors-behind", "replica"),
+    ...within("core/handler", "errors-behind", "replica", "too-large"),
     ...within("core/request", "running-server", "unknown-keys"),
     ...within("core/response", "answers"),
     ...within("core/warehouse", "fairness", "mute-database"),

@@ -149,7 +149,11 @@ const ALL = [...LIMITED, "open"] as const;
  * The operations of each error status. 404 and 405: after a manifest refresh a described path or its POST may be gone.
  */
 const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
-  400: answer("BadRequest", "The request does not match this description.", [...DATA, "openapi"]),
+  400: answer(
+    "BadRequest",
+    "The request does not match this description, or needs more of the database than it may have.",
+    [...DATA, "openapi"],
+  ),
   401: answer("Unauthorized", "The token is expired or not accepted: get another one.", ALL, [
     "WWW-Authenticate",
   ]),

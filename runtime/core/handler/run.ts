@@ -16,6 +16,7 @@ import { Overloaded } from "../warehouse/fair-queue.js";
 import {
   DatabaseUnreachable,
   QueryAbandoned,
+  QueryTooLarge,
   SourceFailed,
   type QueryColumns,
   type QueryContext,
@@ -312,7 +313,13 @@ export function errorOf(
   if (error instanceof TooManyRows) return httpError("tooManyRows", { tier, max: error.limit });
   if (error instanceof Overloaded) return httpError("overloaded", { n: RETRY_SECONDS });
   if (error instanceof SortKeyTooLong) return httpError("sortKeyTooLong");
-  log.error({ requestId, route: endpoint.path, err: error }, "query failed");
+  const failure = { requestId, route: endpoint.path, err: error };
+  if (error instanceof QueryTooLarge) {
+    const { need } = error;
+    log.warn({ ...failure, need }, "query too large");
+    return httpError("queryTooLarge", { need });
+  }
+  log.error(failure, "query failed");
   if (error instanceof SourceFailed) return httpError("sourceFailed");
   if (error instanceof TooManyDigits) return httpError("tooManyDigits", { name: error.column });
   return error instanceof DatabaseUnreachable

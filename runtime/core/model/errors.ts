@@ -262,6 +262,10 @@ export const ERRORS = {
     "This request would read more than {max} rows of the database, the limit of {tier}. Narrow its filters.",
     "the ClickHouse query would read more rows than MAX_ROWS_READ",
   ),
+  queryTooLarge: badRequest(
+    "This request needs more {need} of the database than it may have. Ask for fewer groups, a shorter range, a narrower filter or a smaller page.",
+    "the query exceeded its time limit, the memory or disk space that the database gives it, or a limit of its role on rows and bytes; the log has the cause under the X-Request-Id",
+  ),
   queryOnPost: badRequest(
     "POST endpoints accept filter and pagination fields in JSON body only.",
     "a POST or a QUERY carries a query string",

@@ -156,10 +156,30 @@ export function readAggregate(
   return { count: Number(row["count"]), bounds };
 }
 
+/** What a query may use up of the database; `data`: rows and bytes that it reads or returns. */
+export type QueryNeed = "time" | "memory" | "disk space" | "data";
+
+/** The database has ended or refused a query that needs more of something than a query may have: its caller has to ask for less. */
+export class QueryTooLarge extends Error {
+  readonly need: QueryNeed;
+
+  constructor(need: QueryNeed, cause?: unknown) {
+    super(`The query needs more ${need} than it may have, and was cancelled.`, { cause });
+    this.need = need;
+  }
+}
+
 /** A query was cancelled because it exceeded its time limit. */
-export class QueryTimeout extends Error {
+export class QueryTimeout extends QueryTooLarge {
   constructor(cause?: unknown) {
-    super("The query exceeded its time limit and was cancelled.", { cause });
+    super("time", cause);
+  }
+}
+
+/** What a query reads stayed locked until its time limit. */
+export class LockTimeout extends Error {
+  constructor(cause: unknown) {
+    super("What the query reads stayed locked until its time limit.", { cause });
   }
 }
 

@@ -16,12 +16,12 @@ export class FailingEndpoints {
   /** Bounded by the endpoints that were served. */
   readonly #failures = new Map<string, Failures>();
 
-  /** An error of the request itself says nothing of the endpoint, nor does a refusal of the whole service. */
-  record({ route, status }: Pick<RequestRecord, "route" | "status">): void {
+  /** An error of the request itself says nothing of the endpoint, nor does a refusal of the whole service; that all are too large does. */
+  record({ route, status, error }: Pick<RequestRecord, "route" | "status" | "error">): void {
     if (route === null) return;
     if (status < 400) {
       if (this.#failures.size > 0) this.#failures.delete(route);
-    } else if (status === 500 || status === 502) {
+    } else if (status === 500 || status === 502 || error?.code === "queryTooLarge") {
       const inRow = (this.#failures.get(route)?.inRow ?? 0) + 1;
       this.#failures.set(route, { inRow, lastAt: Date.now() });
     }

@@ -139,6 +139,11 @@ export class Metrics extends ServiceMetrics<"route" | "tier"> {
     "Time that the database took.",
     ["tier"],
   );
+  readonly #tooLarge = this.counts(
+    "routewright_queries_too_large_total",
+    "Queries that needed more time, memory, disk space or data than they may have.",
+    ["route"],
+  );
   /** Bounded by the endpoints that were served. */
   readonly #routes = new Map<string, RouteSums>();
   readonly #steps: Record<RequestStep, number> = { authorize: 0, resolve: 0, run: 0, respond: 0 };
@@ -188,12 +193,13 @@ export class Metrics extends ServiceMetrics<"route" | "tier"> {
 
   /** Counts a response. */
   record(record: RequestRecord): void {
-    const { rows, bytes, databaseMs, steps } = record;
+    const { rows, bytes, databaseMs, steps, error } = record;
     const { tier } = record.caller;
     const route = record.route ?? NO_ROUTE;
     const sums = this.#sumsOf(route);
     // Kept here: otherwise each response would look up a text of its labels.
     this.countIn((sums.responses[tier] ??= this.responsesOf({ route, tier })), record);
+    if (error?.code === "queryTooLarge") this.#tooLarge.of({ route }).value++;
     sums.rows += rows ?? 0;
     sums.bytes += bytes;
     sums.databaseMs += databaseMs ?? 0;

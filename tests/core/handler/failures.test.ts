@@ -4,7 +4,7 @@ import { described } from "../../support/described.js";
 import { databaseUrl, ownSchema, query } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { KEYS, serveManifest } from "../../support/service.js";
-import { sendRequest, refusal, statusAndBody, type Reply } from "../../support/http-client.js";
+import { sendRequest, refusal, statusAndBody, tooLarge, type Reply } from "../../support/http-client.js";
 
 const schema = await ownSchema(`
   CREATE VIEW @.dividing AS SELECT 1 / (secret - secret) AS v FROM (SELECT 42 AS secret) s;
@@ -42,9 +42,9 @@ describe("a query that fails", async () => {
     expect(JSON.stringify(reply.headers)).not.toMatch(new RegExp(`division|exist|${schema}`));
   });
 
-  it("because it takes too long is cancelled and answers 500", async () => {
+  it("because it takes too long is cancelled and answers 400", async () => {
     const limited = await serveManifest(manifest, { STATEMENT_TIMEOUT_MS: "100" });
-    expect(statusAndBody(await sendRequest(limited, "/v1/failing/slow", { key }))).toEqual(FAILED);
+    expect(statusAndBody(await sendRequest(limited, "/v1/failing/slow", { key }))).toEqual(tooLarge("time"));
     const running = (): Promise<unknown> =>
       query(
         "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%' || $1 || '%slow%' AND pid <> pg_backend_pid()",

@@ -106,8 +106,8 @@ const statusOf = (base: string, target: string, headers = {}): Promise<number> =
     () => 0,
   );
 
-it("is 500 where the query alone takes too long", async () => {
-  expect(await statusOf(services[0] ?? "", "/v1/m/slow")).toBe(500);
+it("is 400 where the query alone takes too long", async () => {
+  expect(await statusOf(services[0] ?? "", "/v1/m/slow")).toBe(400);
 });
 
 it("is 503 before the first bytes, wherever it goes mute and whatever the time limit", async () => {
