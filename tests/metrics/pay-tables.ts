@@ -23,10 +23,12 @@ const TYPES: readonly (readonly [RegExp, string])[] = [
   [/^boolean$/, "Nullable(Bool)"],
   [/^numeric\((.*)\)$/, "Nullable(Decimal($1))"],
   [/^character varying.*/, "LowCardinality(Nullable(String))"],
+  [/^numeric$/, "Nullable(Decimal(38, 10))"],
   [/^text$/, "Nullable(String)"],
 ];
 
-function clickhouseType(type: string): string {
+/** The type of ClickHouse that holds what a column of PostgreSQL holds. */
+export function clickhouseType(type: string): string {
   const [pattern, name] = TYPES.find(([each]) => each.test(type)) ?? [];
   if (pattern === undefined || name === undefined) throw new Error(`No type of ClickHouse for ${type}.`);
   return type.replace(pattern, name);

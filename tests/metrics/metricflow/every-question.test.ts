@@ -1,21 +1,25 @@
 import { appendFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { hasClickhouse } from "../../support/clickhouse.js";
 import { needs } from "../../support/needs.js";
 import { KEYS } from "../../support/service.js";
 import { askedRows, seeded } from "../random-requests.js";
 import { differenceOf } from "./answers.js";
-import { FOLDERS, serveFolder } from "./folders.js";
-import type { MetricFlowRequest } from "./oracle.js";
+import { serveCopy } from "./clickhouse-tables.js";
+import { FOLDERS, type ServedFolder, serveFolder } from "./folders.js";
+import type { MetricFlowAnswer, MetricFlowRequest } from "./oracle.js";
 
 /**
  * Asks MetricFlow every question of some projects anew: each metric alone, by each of its groups, and by each group and a
  * time. `METRICFLOW_PROJECTS`: folders with `manifest.json` and `setup.sql` (default: pay); `METRICFLOW_QUESTIONS`: so
- * many of each metric, or `all`; `METRICFLOW_ONLY`: a pattern of metrics and groups; `METRICFLOW_REPORT`: a file that gets
- * a line of JSON per question.
+ * many of each metric, or `all`; `METRICFLOW_SEED`: others; `METRICFLOW_ONLY`: a pattern of metrics and groups;
+ * `METRICFLOW_REPORT`: a file that gets a line of JSON per question. Then ClickHouse has the same questions, over copies of
+ * the tables, with PostgreSQL's answers.
  */
 const QUESTIONS = process.env["METRICFLOW_QUESTIONS"] ?? "2";
 const ONLY = new RegExp(process.env["METRICFLOW_ONLY"] ?? "");
 const REPORT = process.env["METRICFLOW_REPORT"];
+const SEED = Number(process.env["METRICFLOW_SEED"] ?? 75);
 
 const isTime = /^metric_time__(?!extract_)/;
 
@@ -48,46 +52,77 @@ interface Outcome {
   readonly detail?: unknown;
 }
 
+type Judge = (asked: MetricFlowRequest) => Promise<MetricFlowAnswer>;
+
+const resourceOf = ({ metrics: [metric = ""], group_by }: MetricFlowRequest): string =>
+  `/v1/all/${metric}?limit=50000${group_by.length > 0 ? `&group_by=${group_by.join(",")}` : ""}`;
+
+/** The API of another address as the judge. */
+const answersAt =
+  (url: string): Judge =>
+  async (asked) => {
+    const { status, rows, text } = await askedRows(url, resourceOf(asked), KEYS.tier3);
+    if (status !== 200) return { error: text };
+    const columns = [...asked.group_by, ...asked.metrics];
+    return { columns, rows: rows.map((row) => columns.map((name) => row[name] ?? null)) };
+  };
+
+/** Compares an answer of the API with the judge's. A failure of the server is no refusal. */
+async function outcomeOf(asked: MetricFlowRequest, url: string, judge: Judge): Promise<Outcome> {
+  const [answer, { status, rows, text }] = await Promise.all([
+    judge(asked),
+    askedRows(url, resourceOf(asked), KEYS.tier3),
+  ]);
+  const detail = `${String(status)} ${text.slice(0, 300)}`;
+  if (status >= 500) return { outcome: "different", detail };
+  if (status !== 200)
+    return "error" in answer
+      ? { outcome: "both refuse", detail: answer.error.slice(0, 300) }
+      : { outcome: "refused", detail };
+  if ("error" in answer) return { outcome: "both refuse", detail: `only the judge: ${answer.error}` };
+  const difference = differenceOf(asked, rows, answer);
+  return difference === null ? { outcome: "equal" } : { outcome: "different", detail: difference };
+}
+
+/** Asks the questions of a folder; what differs. */
+async function differing({ manifest, url, metricFlow, reasons }: ServedFolder, judge: Judge, of: object) {
+  const random = seeded(SEED);
+  const different: unknown[] = [];
+  const counts: Record<string, number> = {};
+  for (const { name } of Object.values(manifest.metrics)) {
+    for (const asked of questionsOf(name, await metricFlow.groupsOf([name]), random)) {
+      const found = await outcomeOf(asked, url, judge);
+      counts[found.outcome] = (counts[found.outcome] ?? 0) + 1;
+      if (found.outcome === "different") different.push({ asked, ...found });
+      const reason = reasons.get(name);
+      report({ ...of, metric: name, by: asked.group_by, ...found, ...(reason !== undefined && { reason }) });
+    }
+  }
+  report({ ...of, counts });
+  return different.slice(0, 5);
+}
+
+function report(line: object): void {
+  if (REPORT !== undefined) appendFileSync(REPORT, `${JSON.stringify(line)}\n`);
+}
+
 describe.skipIf(!needs("mf", "python3"))("every question of MetricFlow", () => {
   it.each(FOLDERS)(
     "on the project %s",
     async (folder) => {
-      const { manifest, url, metricFlow, reasons } = await serveFolder(folder, (metric) => metric);
-      const ask = async (asked: MetricFlowRequest): Promise<Outcome> => {
-        const [metric = ""] = asked.metrics;
-        const groups = asked.group_by.length > 0 ? `&group_by=${asked.group_by.join(",")}` : "";
-        const path = `/v1/all/${metric}?limit=50000${groups}`;
-        const [answer, { status, rows, text }] = await Promise.all([
-          metricFlow.answer(asked),
-          askedRows(url, path, KEYS.tier3),
-        ]);
-        if (status !== 200) {
-          const detail = reasons.get(metric) ?? `${String(status)} ${text.slice(0, 300)}`;
-          return "error" in answer
-            ? { outcome: "both refuse", detail: answer.error.slice(0, 300) }
-            : { outcome: "refused", detail };
-        }
-        if ("error" in answer) return { outcome: "both refuse", detail: `only MetricFlow: ${answer.error}` };
-        const difference = differenceOf(asked, rows, answer);
-        return difference === null ? { outcome: "equal" } : { outcome: "different", detail: difference };
-      };
-      const random = seeded(75);
-      const different: unknown[] = [];
-      const counts: Record<string, number> = {};
-      for (const { name } of Object.values(manifest.metrics)) {
-        for (const asked of questionsOf(name, await metricFlow.groupsOf([name]), random)) {
-          const found = await ask(asked);
-          counts[found.outcome] = (counts[found.outcome] ?? 0) + 1;
-          if (found.outcome === "different") different.push({ asked, ...found });
-          if (REPORT !== undefined)
-            appendFileSync(
-              REPORT,
-              `${JSON.stringify({ folder, metric: name, by: asked.group_by, ...found })}\n`,
-            );
-        }
-      }
-      if (REPORT !== undefined) appendFileSync(REPORT, `${JSON.stringify({ folder, counts })}\n`);
-      expect(different.slice(0, 5)).toEqual([]);
+      const served = await serveFolder(folder, (metric) => metric);
+      expect(await differing(served, served.metricFlow.answer, { folder })).toEqual([]);
+    },
+    3_600_000,
+  );
+
+  it.skipIf(!hasClickhouse).each(FOLDERS)(
+    "on ClickHouse as on PostgreSQL, on the project %s",
+    async (folder) => {
+      const served = await serveFolder(folder, (metric) => metric);
+      const url = await serveCopy(served.manifest, served.database);
+      const judge = answersAt(served.url);
+      expect(await differing({ ...served, url }, judge, { folder, engine: "clickhouse" })).toEqual([]);
     },
     3_600_000,
   );

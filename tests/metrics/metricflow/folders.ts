@@ -21,10 +21,15 @@ interface Metric {
   readonly config: Readonly<Record<string, unknown>>;
 }
 
+/** On a busy machine a question may take long. */
+export const PATIENT = { STATEMENT_TIMEOUT_MS: "300000" } as const;
+
 /** A project that is served, beside MetricFlow over the same rows. */
 export interface ServedFolder {
   readonly manifest: Manifest;
   readonly url: string;
+  /** Of PostgreSQL. */
+  readonly database: string;
   readonly metricFlow: MetricFlow;
   /** Why a metric has no endpoint. */
   readonly reasons: ReadonlyMap<string, string>;
@@ -38,8 +43,14 @@ export async function serveFolder(folder: string, path: (metric: string) => stri
   if (existsSync(join(folder, "setup.sql"))) await queryAt(database, read("setup.sql"));
   const file = join(mkdtempSync(join(tmpdir(), "routewright-test-")), "manifest.json");
   writeFileSync(file, JSON.stringify(manifest));
-  const url = await serveManifest(manifest, { DATABASE_URL: database });
-  return { manifest, url, metricFlow: startMetricFlow(file, database), reasons: reasonsOf(manifest) };
+  const url = await serveManifest(manifest, { DATABASE_URL: database, ...PATIENT });
+  return {
+    manifest,
+    url,
+    database,
+    metricFlow: startMetricFlow(file, database),
+    reasons: reasonsOf(manifest),
+  };
 }
 
 /** Each metric at its path, with all of its groups. */
