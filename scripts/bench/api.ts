@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import pg from "pg";
 import { startEmbeddedPostgres } from "../../runtime/postgres/embedded/embedded-postgres.js";
@@ -200,6 +200,15 @@ export async function openDatabase(folder: string): Promise<Database> {
     query: (sql) => pool.query(sql),
     stop: () => pool.end().then(() => embedded.stop()),
   };
+}
+
+/** A new database of its own with so many endpoints: PostgreSQL has no locks to drop 10,000 views at once. */
+export async function openEndpoints(folder: string, count: number): Promise<Database> {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const database = await openDatabase(folder);
+  await createEndpoints(database, count);
+  return database;
 }
 
 /** The tables and a view for each endpoint. */

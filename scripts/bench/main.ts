@@ -13,6 +13,7 @@ import {
 } from "./figures.js";
 import { clickhouse } from "./sections/clickhouse.js";
 import { cluster } from "./sections/cluster.js";
+import { deploys } from "./sections/deploys.js";
 import { flood } from "./sections/flood.js";
 import { generate } from "./sections/generate.js";
 import { groups } from "./sections/groups.js";
@@ -43,11 +44,12 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   processes,
   ports: sharedPorts,
   replicas,
+  deploys,
   loads,
 };
 
 /** The sections behind the page `scaling.md`; each takes at most 140 s. */
-const SCALING = ["sizes", "processes", "ports", "replicas", "cluster"];
+const SCALING = ["sizes", "processes", "ports", "replicas", "cluster", "deploys"];
 
 /** Sections that run only by name. */
 const BY_NAME: Readonly<Record<string, Section>> = { flood, large, shapes };

@@ -28,7 +28,7 @@ import { pathsOf } from "./serve.js";
 
 const CONNECTIONS = 32;
 const ROUND_MS = 2000;
-const WARM_UP_MS = 4000;
+const WARM_UP_MS = 3000;
 
 /** One way to serve, in as many processes. */
 interface Way {
@@ -46,7 +46,7 @@ type Sample = Readonly<
 const MOST = { workers: 1.05, first: 0.02 };
 
 /** Rounds of each way: the whole takes at most 140 s. */
-const ROUNDS = 5;
+const ROUNDS = 4;
 const ENDPOINTS = 500;
 
 /** One process, workers, processes with limits in Redis, a pooler, and results from the cache, in alternating rounds; then what a million callers cost. */
