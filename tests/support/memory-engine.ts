@@ -106,19 +106,19 @@ class MemoryEngine extends BaseEngine {
     const started = performance.now();
     const { rows, following, lease } = await this.#run(query, columns, context);
     lease.release();
-    const texts = rows.map((row) => textOf(row, served, format));
+    const write = (row: Row): string => textOf(row, served, format);
     const [separator, hasMore] = [ROW_SEPARATORS[format], following !== undefined];
     const last = rows.at(-1);
     const key = hasMore && last ? selection.sort.map(([name]) => String(last[name])) : null;
     const next = selection.keyset === undefined ? {} : { next: key };
     const milliseconds = performance.now() - started;
     const end = { returned: rows.length, hasMore, milliseconds };
-    const text = texts.join(separator);
-    if (text.length <= BUFFERED_BYTES)
+    const text = shortText(rows, write, separator);
+    if (text !== null)
       return { kind: "buffered", columns: served, parts: [Buffer.from(text)], ...end, ...next };
     const place = await this.streams.acquire({ ...context, relation: query.relation });
     const { failsAt = Infinity } = this.#tables[query.relation.join(".")] ?? {};
-    const chunks = chunksOf(texts, separator, { failsAt, end, place });
+    const chunks = chunksOf(rows, write, separator, { failsAt, end, place });
     return { kind: "stream", columns: served, chunks, ...next };
   }
 
@@ -266,8 +266,20 @@ interface ChunkOptions {
   readonly place: Lease;
 }
 
+/** Null: it is longer than what is buffered. */
+function shortText(rows: readonly Row[], write: (row: Row) => string, separator: string): string | null {
+  let text = "";
+  for (const [i, row] of rows.entries()) {
+    text += (i === 0 ? "" : separator) + write(row);
+    if (text.length > BUFFERED_BYTES) return null;
+  }
+  return text;
+}
+
+/** Rows are written as they are read: a reader may leave. */
 function chunksOf(
-  texts: readonly string[],
+  rows: readonly Row[],
+  write: (row: Row) => string,
   separator: string,
   { failsAt, end, place }: ChunkOptions,
 ): RowChunks {
@@ -279,9 +291,9 @@ function chunksOf(
   return {
     next() {
       if (read >= failsAt) return Promise.reject(new QueryRefused());
-      if (read >= texts.length) return done();
-      const rows = texts.slice(read, read + ROWS_OF_CHUNK);
-      const value = Buffer.from((read === 0 ? "" : separator) + rows.join(separator));
+      if (read >= rows.length) return done();
+      const texts = rows.slice(read, read + ROWS_OF_CHUNK).map(write);
+      const value = Buffer.from((read === 0 ? "" : separator) + texts.join(separator));
       read += ROWS_OF_CHUNK;
       return Promise.resolve({ done: false, value });
     },
