@@ -6,6 +6,7 @@ import { nullable } from "../../generator/catalogue/types/data-type.js";
 import { type JsonSchema, jsonSchemaOf } from "../../generator/catalogue/types/json-schema.js";
 import { dataTypeOf } from "../../generator/catalogue/types/read-type.js";
 import { typeScriptOf } from "../../generator/catalogue/types/typescript.js";
+import { anyText } from "../support/any-text.js";
 
 const quoted = (quote: string) => (text: string) => `${quote}${text}${quote}`;
 
@@ -24,7 +25,7 @@ const { type: typeText } = fc.letrec<{ type: string; leaf: string; branch: strin
     ),
     fc.constantFrom("uuid", "jsonb", "Float64", "Bool", "varchar(10)", "double precision", "wibble", ""),
     fc
-      .array(fc.string({ unit: "binary" }).map(quoted("'")), { minLength: 1, maxLength: 4 })
+      .array(anyText().map(quoted("'")), { minLength: 1, maxLength: 4 })
       .map((members) => `Enum8(${members.join()})`),
   ),
   branch: fc.oneof(
@@ -35,15 +36,15 @@ const { type: typeText } = fc.letrec<{ type: string; leaf: string; branch: strin
     fc.tuple(tie("type"), tie("type")).map(([key, value]) => `Map(${key}, ${value})`),
     fc.array(tie("type"), { maxLength: 4 }).map((of) => `Tuple(${of.join()})`),
     fc
-      .array(fc.tuple(fc.string({ unit: "binary" }).map(quoted("`")), tie("type")), { maxLength: 4 })
+      .array(fc.tuple(anyText().map(quoted("`")), tie("type")), { maxLength: 4 })
       .map((fields) => `Nested(${fields.map((field) => field.join(" ")).join()})`),
   ),
 }));
 
 /** Pieces of types in no order, and any text at all. */
-const anyText = fc.oneof(
+const anyType = fc.oneof(
   typeText,
-  fc.string({ unit: "binary", maxLength: 200 }),
+  anyText(200),
   fc
     .array(
       fc.constantFrom(
@@ -70,7 +71,7 @@ const anyText = fc.oneof(
 );
 
 const typeOf = fc
-  .tuple(anyText, fc.boolean())
+  .tuple(anyType, fc.boolean())
   .map(([text, isNullable]) => (isNullable ? nullable(dataTypeOf(text)) : dataTypeOf(text)));
 
 function membersOfRow(text: string): readonly string[] {
@@ -92,7 +93,7 @@ function numbersIn(schema: JsonSchema): readonly number[] {
 describe("whatever a manifest holds for a type", () => {
   it("is read without throwing", () => {
     fc.assert(
-      fc.property(anyText, (text) => {
+      fc.property(anyType, (text) => {
         expect(dataTypeOf(text)).toHaveProperty("kind");
       }),
       { numRuns: 2000 },

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { anyText } from "../support/any-text.js";
 
 /** Words that try to leave the place that they are written to, or to hide in it. */
 export const HOSTILE: readonly string[] = [
@@ -87,7 +88,7 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
   fc
     .array(fc.constantFrom(...HOSTILE.filter(({ length }) => length < 100)), { maxLength: 3 })
     .map((all) => all.join("")),
-  fc.string({ unit: "binary", maxLength: 20 }),
+  anyText(20),
   fc
     .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 8 })
     .map((units) => String.fromCharCode(...units)),

@@ -9,6 +9,7 @@ import {
   recoverAddress,
   parseSignInMessage,
 } from "../../../runtime/ramp/sign-in/ethereum-message.js";
+import { webUrl } from "../../support/any-text.js";
 /** Private keys: any 32 bytes between 1 and the order of the curve. */
 const key = fc
   .uint8Array({ minLength: 32, maxLength: 32 })
@@ -56,11 +57,10 @@ describe("against viem", () => {
 
   it("reads every message that viem writes", () => {
     const time = fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true });
-    const uri = fc.webUrl({ withQueryParameters: true, withFragments: true });
     fc.assert(
       fc.property(
         fc.record({
-          uri: uri.filter((text) => !/['"^`{|}]/.test(text)),
+          uri: webUrl.filter((text) => !/['"^`{|}]/.test(text)),
           nonce: fc.stringMatching(/^[a-zA-Z0-9]{8,40}$/),
           chainId: fc.integer({ min: 1, max: 1e9 }),
           issuedAt: time,
