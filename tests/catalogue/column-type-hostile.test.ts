@@ -2,6 +2,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
+import { COMPILED_ONCE } from "../support/compiled-once.js";
 import { nullable } from "../../generator/catalogue/types/data-type.js";
 import { type JsonSchema, jsonSchemaOf } from "../../generator/catalogue/types/json-schema.js";
 import { dataTypeOf } from "../../generator/catalogue/types/read-type.js";
@@ -114,7 +115,7 @@ describe("whatever a manifest holds for a type", () => {
   });
 
   it("becomes a JSON Schema that is valid and exact when printed", () => {
-    const ajv = new Ajv2020({ strict: true, validateFormats: false });
+    const ajv = new Ajv2020({ ...COMPILED_ONCE, strict: true, validateFormats: false });
     fc.assert(
       fc.property(typeOf, (type) => {
         const schema = jsonSchemaOf(type);
@@ -127,7 +128,7 @@ describe("whatever a manifest holds for a type", () => {
 });
 
 describe("the JSON Schema in a strict validator", () => {
-  const ajv = new Ajv2020({ strict: true, validateFormats: false });
+  const ajv = new Ajv2020({ ...COMPILED_ONCE, strict: true, validateFormats: false });
 
   it.each<[text: string, accepted: readonly unknown[], refused: readonly unknown[]]>([
     ["UInt8", [0, 255], [-1, 256, 1.5, "1", null]],

@@ -1,6 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { expect } from "vitest";
+import { COMPILED_ONCE } from "./compiled-once.js";
 
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -29,7 +30,7 @@ export async function described(
   const body: unknown = await response.json();
   const answer = document.paths[path]?.[method.toLowerCase()]?.responses[response.status];
   expect(answer, `${method} ${path} ${String(response.status)}`).toBeDefined();
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  const ajv = new Ajv2020({ ...COMPILED_ONCE, strict: false, allErrors: true });
   addFormats.default(ajv);
   const schema = closed({
     ...(answer?.content["application/json"]?.schema as object),

@@ -1,6 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { expect } from "vitest";
+import { COMPILED_ONCE } from "../../support/compiled-once.js";
 import type { CallOptions, Reply, World } from "./world.js";
 
 export interface DocumentedContent {
@@ -33,7 +34,7 @@ interface RampDocument {
 /** The ramp's OpenAPI document, and what it says of values. */
 export async function readDocument(world: Pick<World, "call">) {
   const document = (await world.call("GET", "/openapi.json")).json as RampDocument;
-  const ajv = new Ajv2020({ strict: false });
+  const ajv = new Ajv2020({ ...COMPILED_ONCE, strict: false });
   addFormats.default(ajv);
   ajv.addSchema(document, "api");
   const validators = new Map<object, ReturnType<typeof ajv.compile>>();

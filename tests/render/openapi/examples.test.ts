@@ -2,6 +2,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { COMPILED_ONCE } from "../../support/compiled-once.js";
 import { catalogueOf } from "../../../generator/catalogue/build.js";
 import { exampleOf } from "../../../generator/catalogue/types/example.js";
 import { jsonSchemaOf } from "../../../generator/catalogue/types/json-schema.js";
@@ -11,7 +12,7 @@ import { readFileSync } from "node:fs";
 import { parseManifest } from "../../../generator/manifest/manifest.js";
 import { manifestOf } from "../../support/manifest.js";
 
-const ajv = new Ajv2020({ strict: false, allErrors: true });
+const ajv = new Ajv2020({ ...COMPILED_ONCE, strict: false, allErrors: true });
 addFormats.default(ajv);
 
 /** The examples of a model's columns in its OpenAPI document, and warnings about it. */

@@ -6,6 +6,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import pino from "pino";
 import { describe, expect, it, vi } from "vitest";
+import { COMPILED_ONCE } from "../../support/compiled-once.js";
 import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
 import { MeteringPush } from "../../../runtime/server/accounts/metering-push.js";
 import { type MeteringFormat, METERING_FORMATS } from "../../../runtime/server/accounts/metering-formats.js";
@@ -313,7 +314,7 @@ it.each(METERING_FORMATS)("what is sent as %s is what the program publishes", as
   const { url, bodies } = await billing();
   const { start } = await pushTo(url, format);
   await start().push();
-  const ajv = new Ajv2020({ strict: false });
+  const ajv = new Ajv2020({ ...COMPILED_ONCE, strict: false });
   addFormats.default(ajv);
   const sent = bodies.map((body): unknown =>
     format === "stripe" ? Object.fromEntries(new URLSearchParams(body)) : JSON.parse(body),
