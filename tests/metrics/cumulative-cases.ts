@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { clickhouse, clickhouseUrl, hasClickhouse } from "../support/clickhouse.js";
 import { queryAt } from "../support/database.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { inPay, payClickhouse, payDatabase } from "./pay-tables.js";
+import { inPay, payClickhouse, payDatabase, payServing } from "./pay-tables.js";
 import { askedRows, isSameRow } from "./random-requests.js";
 
 /** Measures of payments as PostgreSQL aggregates them. */
@@ -59,9 +59,13 @@ interface Metric {
   readonly type_params: { readonly measure: object };
 }
 
-/** The project with a metric per case. */
+interface Pay {
+  readonly metrics: Readonly<Record<string, Metric>>;
+}
+
+/** The project with a metric per case, and with no other at a path. */
 function withCases(text: string, cases: typeof CASES): object {
-  const manifest = JSON.parse(text) as { readonly metrics: Readonly<Record<string, Metric>> };
+  const manifest = payServing<Pay>(text, []);
   const own = manifest.metrics["metric.pay.volume_7d"];
   if (own === undefined) throw new Error("The project has no metric volume_7d.");
   const made = cases.map(({ name, measure, kind, period }): readonly [string, object] => {

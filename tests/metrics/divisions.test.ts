@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { withNullQuotients } from "../../runtime/core/model/project-sql.js";
 import { clickhouseUrl, hasClickhouse } from "../support/clickhouse.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { inPay, payClickhouse, payDatabase } from "./pay-tables.js";
+import { inPay, payClickhouse, payDatabase, payServing } from "./pay-tables.js";
 
 /** Formulas over `refunds` (11) and `payments` (154), and what they are. */
 const FORMULAS = [
@@ -25,9 +25,13 @@ interface Metric {
   readonly type_params: object;
 }
 
+interface Pay {
+  readonly metrics: Readonly<Record<string, Metric>>;
+}
+
 /** The project with a metric per formula, at the path of one of its own. */
 function withFormulas(text: string): object {
-  const manifest = JSON.parse(text) as { readonly metrics: Readonly<Record<string, Metric>> };
+  const manifest = payServing<Pay>(text, ["refunds", "payments"]);
   const own = manifest.metrics["metric.pay.integer_share"];
   if (own === undefined) throw new Error("The project has no metric integer_share.");
   const made = FORMULAS.map(([expr], i): readonly [string, Metric] => {

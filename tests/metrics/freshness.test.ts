@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { sendRequest } from "../support/http-client.js";
 import { KEYS, startManifest } from "../support/service.js";
-import { inPay, payDatabase } from "./pay-tables.js";
+import { inPay, payDatabase, payServing } from "./pay-tables.js";
 
 interface Node {
   readonly name: string;
@@ -14,7 +14,7 @@ interface Pay {
 
 /** The project, whose teams promise that these models change with builds only; null: all of them. */
 function withPromises(names: readonly string[] | null): Pay {
-  const pay = JSON.parse(inPay("manifest.json")) as Pay;
+  const pay = payServing<Pay>(inPay("manifest.json"), ["volume_usd", "volume_all_time"]);
   const nodes = Object.entries(pay.nodes).map(([id, node]) => {
     if (names !== null && !names.includes(node.name)) return [id, node] as const;
     const meta = { ...node.config.meta, routewright: { changes: "on_build" } };
