@@ -6,6 +6,7 @@ import { updateFolder } from "../../generator/output/folder.js";
 import { render, type RenderOptions } from "../../generator/render/render.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
 import { readEnvironment } from "../../runtime/server/operations/environment.js";
+import { withCompiler } from "../../runtime/server/release/generated-folder.js";
 import { type RunningService, startService } from "../../runtime/server/server.js";
 import { atEnd } from "./at-end.js";
 import { engineUrl } from "./engines.js";
@@ -17,6 +18,12 @@ export const KEYS = {
   tier2: "sk_live_test_tier2",
   tier3: "sk_live_test_tier3",
 } as const;
+
+/**
+ * The compiler's process stays as long as this one: hundreds of services start here, and each start of it takes a large process
+ * some 40 ms of a processor, a tenth of which is compiling.
+ */
+void withCompiler(() => new Promise<never>(() => undefined));
 
 /** Folder of a test's or a test file's own, removed at the end. */
 export function ownFolder(): string {

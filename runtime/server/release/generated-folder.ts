@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { compileFunction } from "node:vm";
+import type * as esbuild from "esbuild";
 import { defineEndpoint, type EndpointModule, requireSchema } from "../../core/handler/define.js";
 import type { LoadedEndpoint } from "../../core/handler/loaded-release.js";
 import { digestOf, hasOwnDigest } from "../../core/model/digest.js";
@@ -64,10 +65,28 @@ const AT_ONCE = 50;
 /** Running ones of this thread: they share esbuild's process. */
 let compilations = 0;
 
-/** Compiles generated modules: 500 take 0.3 s. */
-export async function compileModules(files: ReadonlyMap<string, string>): Promise<readonly CompiledModule[]> {
+/** Runs what compiles, which shares esbuild's process with others that run meanwhile. */
+export async function withCompiler<T>(run: (compiler: typeof esbuild) => Promise<T>): Promise<T> {
   // An app that mounts the handlers itself does not need it.
-  const { transform, stop } = await import("esbuild");
+  const compiler = await import("esbuild");
+  compilations++;
+  try {
+    return await run(compiler);
+  } finally {
+    // It would keep its process: one that dies (a closing terminal signals the whole group) fails every later compilation.
+    if (--compilations === 0) await compiler.stop();
+  }
+}
+
+/** Compiles generated modules: 500 take 0.3 s. */
+export function compileModules(files: ReadonlyMap<string, string>): Promise<readonly CompiledModule[]> {
+  return withCompiler((compiler) => compiledBy(compiler, files));
+}
+
+async function compiledBy(
+  { transform }: typeof esbuild,
+  files: ReadonlyMap<string, string>,
+): Promise<readonly CompiledModule[]> {
   const compile = async ([file, text]: readonly [string, string]): Promise<CompiledModule> => {
     const { code } = await transform(text, {
       sourcefile: file,
@@ -78,17 +97,11 @@ export async function compileModules(files: ReadonlyMap<string, string>): Promis
     });
     return { file, digest: digestOf(text), script: code };
   };
-  compilations++;
-  try {
-    // Not all at once: what esbuild is sent and answers would lie in memory together, and leave it in pieces.
-    const modules: CompiledModule[] = [];
-    const left = [...files];
-    while (left.length > 0) modules.push(...(await Promise.all(left.splice(0, AT_ONCE).map(compile))));
-    return modules;
-  } finally {
-    // It would keep its process: one that dies (a closing terminal signals the whole group) fails every later compilation.
-    if (--compilations === 0) await stop();
-  }
+  // Not all at once: what esbuild is sent and answers would lie in memory together, and leave it in pieces.
+  const modules: CompiledModule[] = [];
+  const left = [...files];
+  while (left.length > 0) modules.push(...(await Promise.all(left.splice(0, AT_ONCE).map(compile))));
+  return modules;
 }
 
 /** The files of a generated folder that belong together. */
