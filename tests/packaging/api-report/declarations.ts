@@ -33,9 +33,13 @@ export function exportedDeclarations(): ReadonlyMap<string, string> {
       "@routewright/runtime/model": [`${ROOT}runtime/generator-api.ts`],
     },
   };
+  const host = ts.createCompilerHost(options);
+  // Comments are no part of the report.
+  host.jsDocParsingMode = ts.JSDocParsingMode.ParseNone;
   const program = ts.createProgram(
     Object.values(ENTRIES).map((file) => ROOT + file),
     options,
+    host,
   );
   const checker = program.getTypeChecker();
   const found = new Map<string, string>();
