@@ -20,6 +20,8 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   ...["column-names", "methods", "parameter-examples", "properties", "query-method", "too-large"].map(
     handler,
   ),
+  ...["sorting", "undeclared-columns"].map(request),
+  ...["column-names", "methods", "parameter-examples", "properties"].map(handler),
   ...["addresses", "changes-without-build", "cursors", "cursors-while-rebuilt", "formats"].map(response),
   ...["freed-memory", "parts", "paused-readers", "random-changes", "require-fresh"].map(response),
   ...["data-quality", "last-load"].map(response),
@@ -56,9 +58,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/server/odata/apply.test.ts",
   "tests/server/odata/changing-rows.test.ts",
   "tests/server/odata/batch.test.ts",
-  "tests/server/odata/batch-headers.test.ts",
   "tests/server/odata/refusals.test.ts",
-  "tests/server/odata/versions.test.ts",
   "tests/diff/oracle/oracle.test.ts",
   "tests/diff/oracle/type-square.test.ts",
 ];
@@ -96,7 +96,10 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
   ...reason(HEADERS, ["cors", "headers", "malformed", "public-address", "spans", "traces"].map(http)),
   ...reason(HEADERS, ["forwarded-headers"].map(http)),
   [http("slow-readers")]: "memory of responses above the engines; streaming.test.ts reads slowly from both",
-  ...reason(BEFORE_A_QUERY, ["accepted-values", "bearer-tokens", "keyring", "keys"].map(request)),
+  ...reason(
+    BEFORE_A_QUERY,
+    ["accepted-values", "bearer-tokens", "keyring", "keys", "required-filters"].map(request),
+  ),
   ...reason(
     BEFORE_A_QUERY,
     ["costly-requests", "hostile-filters", "rate-limits", "running-server", "unknown-keys"].map(request),
@@ -111,6 +114,7 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
   [handler("former-paths")]: "a former path has the handler of the new one: no query differs",
   [handler("problem-details")]: BEFORE_A_QUERY,
   [handler("versions")]: "a version is an endpoint of its own: no query differs",
+  [handler("query-method")]: "QUERY is POST by another method: no query differs",
   [handler("metrics")]: "counts requests: the engine takes no part",
   [handler("schemathesis")]:
     "reads the OpenAPI document; properties.test.ts sends random requests to both engines",

@@ -1,17 +1,14 @@
 /** What a part of a batch says of its rows: as the response by itself. */
 import { describe, expect, it } from "vitest";
-import { byEngine, ownTables } from "../../support/engines.js";
+import { ownSchema } from "../../support/database.js";
 import { type Reply, sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { KEYS, startManifest } from "../../support/service.js";
 
-const schema = await ownTables({
-  postgres: "CREATE TABLE @.orders AS SELECT 1 AS id",
-  clickhouse: ["CREATE TABLE @.orders ORDER BY tuple() AS SELECT toInt32(1) AS id"],
-});
+const schema = await ownSchema("CREATE TABLE @.orders AS SELECT 1 AS id");
 const model = (name: string, routewright: object, more: object = {}) => ({
   ...{ name, schema, alias: "orders", materialized: "table", key: "id" },
-  columns: byEngine({ postgres: { id: "integer" }, clickhouse: { id: "Int32" } }),
+  columns: { id: "integer" },
   api: {
     allow_unfiltered: true,
     sort: [{ column: "id", direction: "ASC" }],

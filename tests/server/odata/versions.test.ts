@@ -1,14 +1,11 @@
 /** Versions of a model below `/odata`: the latest one at both of its paths, and one that has ended. */
 import { describe, expect, it } from "vitest";
-import { ownTables } from "../../support/engines.js";
+import { ownSchema } from "../../support/database.js";
 import { sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { KEYS, startManifest } from "../../support/service.js";
 
-const schema = await ownTables({
-  postgres: "CREATE TABLE @.orders AS SELECT 2::bigint AS n",
-  clickhouse: ["CREATE TABLE @.orders (n Int64) ORDER BY n", "INSERT INTO @.orders VALUES (2)"],
-});
+const schema = await ownSchema("CREATE TABLE @.orders AS SELECT 2::bigint AS n");
 const LATEST = "/v1/shop/orders";
 const [OF_LATEST, OF_FIRST, OF_SECOND] = ["shop__orders", "shop__orders_x0040_1", "shop__orders_x0040_2"];
 
