@@ -8,10 +8,8 @@ import { afterAll, expect } from "vitest";
 import { unqualifiedNames } from "./unqualified-names.js";
 
 interface Reading {
-  /** What was found, by statement; of each only once. */
-  readonly found: Map<string, readonly string[]>;
-  /** Bounded by the forms of statements that the suite sends. */
-  readonly read: Set<string>;
+  /** What the file has sent; bounded by the forms of its statements. */
+  readonly sent: Set<string>;
 }
 
 interface Sends {
@@ -52,7 +50,7 @@ const isOfRead = (file: string): boolean =>
 const shared = globalThis as { readStatements?: Reading };
 
 function readStatements(): Reading {
-  const reading: Reading = { found: new Map(), read: new Set() };
+  const reading: Reading = { sent: new Set() };
   const { prototype } = (pg as unknown as { readonly Connection: { readonly prototype: Sends } }).Connection;
   const { startup, query, parse } = prototype;
   /** Connections of the product, and whether they have set their own path up to the end of the transaction. */
@@ -62,11 +60,7 @@ function readStatements(): Reading {
     if (hasPath === undefined) return;
     if (/search_path/.test(text)) ownPath.set(connection, true);
     else if (/^\s*(COMMIT|ROLLBACK)/i.test(text)) ownPath.set(connection, false);
-    else if (!hasPath && !reading.read.has(text)) {
-      reading.read.add(text);
-      const names = unqualifiedNames(text);
-      if (names.length > 0) reading.found.set(text, names);
-    }
+    else if (!hasPath) reading.sent.add(text);
   };
   prototype.startup = function (this: object, config) {
     if (OF_THE_PRODUCT.test(config.application_name ?? "")) ownPath.set(this, false);
@@ -87,12 +81,13 @@ const reading = (shared.readStatements ??= readStatements());
 
 afterAll(() => {
   const { testPath = "" } = expect.getState();
-  const isRead = isOfRead(testPath);
+  const sent = [...reading.sent];
+  reading.sent.clear();
+  if (!isOfRead(testPath)) return;
   const hasProjectSql = WITH_PROJECT_SQL.test(testPath);
-  const found = [...reading.found]
-    .filter(([statement]) => !hasProjectSql || !OF_GROUPS.test(statement))
-    .map(([statement, names]) => ({ names, statement }));
-  reading.found.clear();
-  if (!isRead) return;
+  const found = sent
+    .filter((statement) => !hasProjectSql || !OF_GROUPS.test(statement))
+    .map((statement) => ({ names: unqualifiedNames(statement), statement }))
+    .filter(({ names }) => names.length > 0);
   expect(found.slice(0, 10), "statements with names that the search_path decides").toEqual([]);
 });
