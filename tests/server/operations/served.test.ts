@@ -1,5 +1,6 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { hashOf } from "../../../runtime/core/request/keyring.js";
 import { ownDatabase, queryAt } from "../../support/database.js";
@@ -129,6 +130,18 @@ it("a server that is stopped has recorded and logged every request, and no key a
   for (const text of [metrics, byRoute]) expect(text).toContain("/v1/s/a");
   for (const text of [stdout, stderr, metrics, table, byKey, byRoute])
     expect(text).not.toMatch(/confidential|attempted|vendor|secretive/);
+});
+
+it.runIf(process.platform === "linux")("a server at rest holds little memory of its own", async () => {
+  const folder = ownService();
+  const DATABASE_URL = await filledDatabase();
+  const served = await serve(folder, ["--only", "data"], { DATABASE_URL });
+  // Meanwhile it compares its catalogue with the database.
+  await sleep(4000);
+  const text = readFileSync(`/proc/${String(served.child.pid)}/smaps_rollup`, "utf8");
+  const [, kilobytes] = /^Anonymous:\s+(\d+) kB$/m.exec(text) ?? [];
+  // 27 to 31 MB; 37 to 41 where its young generation grew with all that a start loads.
+  expect(Number(kilobytes) / 1000).toBeLessThan(34);
 });
 
 it("a killed server has recorded all but the last seconds, which a caller sees by day", async () => {
