@@ -154,6 +154,19 @@ export function limitOf({ pagination }: CatalogueEndpoint, parameters: Parameter
   return Number(valuesOf(parameters, "limit")[0] ?? pagination?.default_limit);
 }
 
+/** Rows before a page, and the parameters of the page before it: after a cursor, of the first page. */
+export function pageBefore(
+  endpoint: CatalogueEndpoint,
+  parameters: Parameters,
+): { readonly skipped: number | null; readonly previous: Parameters | null } {
+  const first = withoutPage(parameters);
+  if (Object.hasOwn(parameters, "cursor")) return { skipped: null, previous: first };
+  const skipped = Number(valuesOf(parameters, "offset")[0] ?? 0);
+  const before = skipped - limitOf(endpoint, parameters);
+  const previous = before > 0 ? { ...first, offset: [String(before)] } : first;
+  return { skipped, previous: skipped > 0 ? previous : null };
+}
+
 /** What `GET /v1/system/values` answers. */
 export interface FoundValues {
   readonly values: readonly { readonly value: unknown; readonly rows?: number }[];

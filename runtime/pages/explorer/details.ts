@@ -2,14 +2,12 @@ import type { CatalogueBody, CatalogueEndpoint, UpstreamNode } from "../catalogu
 import {
   type ApiRequest,
   fetchTotal,
-  limitOf,
   nextPage,
+  pageBefore,
   type Parameters,
   query,
   type QueryResponse,
   ServiceError,
-  valuesOf,
-  withoutPage,
 } from "./api.js";
 import { coloured } from "./code-colours.js";
 import type { Language, LANGUAGES, sampleOf } from "./code-samples.js";
@@ -237,12 +235,7 @@ export class EndpointDetails {
     const total = this.#totals.get(this.#filters) ?? null;
     const known = this.#trail.get(JSON.stringify(parameters));
     if (known !== undefined) return { ...known, total, next };
-    const first = withoutPage(parameters);
-    if (Object.hasOwn(parameters, "cursor")) return { skipped: null, previous: first, total, next };
-    const skipped = Number(valuesOf(parameters, "offset")[0] ?? 0);
-    const before = skipped - limitOf(this.#endpoint, parameters);
-    const previous = before > 0 ? { ...first, offset: [String(before)] } : first;
-    return { skipped, previous: skipped > 0 ? previous : null, total, next };
+    return { ...pageBefore(this.#endpoint, parameters), total, next };
   }
 
   #fail(error: unknown): void {

@@ -7,6 +7,7 @@ import type * as Keys from "./keys.js";
 import { button, el } from "./dom.js";
 import { EndpointList } from "./list.js";
 import { NO_REQUEST, readState, type State, writeState } from "./state.js";
+import { similarPaths } from "./similar-paths.js";
 import { StartPage } from "./start.js";
 import { key } from "./storage.js";
 import { type Changelog, NO_CHANGELOG } from "../../core/model/changelog.js";
@@ -136,14 +137,12 @@ function missing(path: string): HTMLElement {
 
 /** Endpoints that share words with a path that leads nowhere. */
 function similarTo(path: string): readonly HTMLElement[] {
-  const words = path.split(/[/_]/).filter((word) => word.length > 2);
-  const shared = ({ path: other }: CatalogueEndpoint) => words.filter((word) => other.includes(word)).length;
-  const found = [...(catalogue?.endpoints ?? [])]
-    .filter((each) => shared(each) > 0)
-    .sort((a, b) => shared(b) - shared(a))
-    .slice(0, 5);
+  const found = similarPaths(
+    path,
+    (catalogue?.endpoints ?? []).map((endpoint) => endpoint.path),
+  );
   if (found.length === 0) return [];
-  const items = found.map(({ path: other }) =>
+  const items = found.map((other) =>
     el(
       "li",
       button(other, () => change({ endpoint: other, ...NO_REQUEST }), { class: "plain" }),

@@ -97,7 +97,7 @@ export function count(number: number, noun: string): string {
 }
 
 const KINDS: readonly (readonly [RegExp, string])[] = [
-  [/^(u?int|smallint|integer|bigint|serial)/i, "whole number"],
+  [/^(u?int(?!erval)|smallint|integer|bigint|serial)/i, "whole number"],
   [/^(float|double|decimal|numeric|real|money)/i, "number"],
   [/^(text|varchar|char|string|fixedstring|enum|citext)/i, "text"],
   [/^(timestamp|datetime)/i, "date and time"],
