@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { filesOf, type TestSet } from "../../tests/support/test-sets.js";
+import type { TestSet } from "../../tests/support/test-sets.js";
 import { reachedIn, setUpFor, SWITCHED_ON } from "./switches.js";
 
 /** A run of tests that takes longer is in a loop that the mutant made, unless the machine is busy. */
@@ -29,13 +29,6 @@ interface Ended {
 interface FileResult {
   readonly name: string;
   readonly status: string;
-}
-
-export interface Reached {
-  /** Test files by the number of a place. */
-  readonly places: Readonly<Record<string, readonly string[]>>;
-  /** Test files that pass without a mutant. */
-  readonly passing: readonly string[];
 }
 
 /** A copy of the repository's last commit with its own `dist/`, so that nobody's sources change. */
@@ -91,28 +84,24 @@ export class Copy {
     return join(this.root, ".data/reached");
   }
 
-  /** Builds with switches, and runs a set with all of them off: which test files run each place, and which pass. */
-  async reachedBy(switched: ReadonlyMap<string, string>, set: TestSet): Promise<Reached> {
+  /** Builds with switches, which are off until a run turns one on. */
+  async switched(sources: ReadonlyMap<string, string>): Promise<void> {
     mkdirSync(this.notes, { recursive: true });
-    const { root, notes } = this;
-    this.write(new Map([...switched, [SET_UP, this.#read(SET_UP) + setUpFor(notes)]]));
+    this.write(new Map([...sources, [SET_UP, this.#read(SET_UP) + setUpFor(this.notes)]]));
     await this.build();
-    const named: (readonly [string, string])[] = [];
-    for (const files of portions(filesOf(set))) {
-      const results = (await this.#results(files, set, null)) ?? [];
-      named.push(...results.map(({ name, status }) => [name.slice(root.length + 1), status] as const));
-    }
-    const failing = new Set(named.filter(([, status]) => status !== "passed").map(([file]) => file));
-    const passing = new Set(named.map(([file]) => file).filter((file) => !failing.has(file)));
-    return { places: reachedIn(notes, root), passing: [...passing] };
   }
 
-  /** Files with errors of types while files have another text. */
-  async wrongIn(texts: ReadonlyMap<string, string>): Promise<readonly string[]> {
-    const tsc = ["node", "node_modules/typescript-native/bin/tsc", "-p", ".", "--noEmit", "--pretty", "false"];
-    const { code, output } = await this.with(texts, () => this.#run(tsc));
-    const files = [...output.matchAll(/^([^\s(]+)\(\d+,\d+\): error/gm)].map(([, file = ""]) => file);
-    return code === 0 ? [] : [...new Set([...files, ...(files.length === 0 ? ["(unknown)"] : [])])];
+  /** Of some test files those that pass with all switches off. They note which places they run. */
+  async passing(files: readonly string[], set: TestSet): Promise<readonly string[]> {
+    const results = (await this.#results(files, set, null)) ?? [];
+    const named = results.map(({ name, status }) => [name.slice(this.root.length + 1), status] as const);
+    const failing = new Set(named.filter(([, status]) => status !== "passed").map(([file]) => file));
+    return [...new Set(named.map(([file]) => file))].filter((file) => !failing.has(file));
+  }
+
+  /** Test files by the number of a place, as far as they have run. */
+  reached(): Readonly<Record<string, readonly string[]>> {
+    return reachedIn(this.notes, this.root);
   }
 
   async build(): Promise<void> {
@@ -137,7 +126,12 @@ export class Copy {
   ): Promise<readonly FileResult[] | null> {
     const written = join(this.root, ".data/results.json");
     rmSync(written, { force: true });
-    const reporter = [...(mutant === null ? [] : ["--bail", "1"]), "--reporter=json", "--outputFile", written];
+    const reporter = [
+      ...(mutant === null ? [] : ["--bail", "1"]),
+      "--reporter=json",
+      "--outputFile",
+      written,
+    ];
     const env = { TEST_SET: set, ...(mutant !== null && { [SWITCHED_ON]: String(mutant) }) };
     const { code, isStopped, output } = await this.#run([...VITEST, ...reporter, ...files], env);
     if (isStopped) return null;
@@ -177,14 +171,6 @@ export class Copy {
     clearTimeout(timer);
     return { code, output, isStopped: isStopped || code === null };
   }
-}
-
-/** Runs that end within some minutes also where they fail: others wait for the machine meanwhile. */
-const PORTION = 40;
-
-function portions(files: readonly string[]): readonly (readonly string[])[] {
-  const count = Math.ceil(files.length / PORTION);
-  return Array.from({ length: count }, (_, at) => files.slice(at * PORTION, (at + 1) * PORTION));
 }
 
 const WORKSPACE: Readonly<Record<string, string>> = {

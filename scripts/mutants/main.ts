@@ -1,15 +1,18 @@
 /**
- * `npm run mutants`: how many small changes of the sources the quick tests notice. `MUTANTS` of them, 100 unless given, are
- * chosen by `MUTANT_SEED`. One run with marks says which quick tests run its place. Each runs against those that load its file, the
- * nearest first, then against those that start the built command, up to the first failure. What is known is kept in `.data/mutants-<seed>-<commit>.jsonl`: the next call goes
- * on from there. `npm run mutants -- rest` runs those that survived against the rest in the same way. `npm run mutants -- equivalent
- * <number> <reason>` records one that no input can tell apart; another replaces it. On a busy machine `MUTANT_RUN_MINUTES` (15) gives a
- * run more time, and `VITEST_MAX_WORKERS` fewer workers.
+ * `npm run mutants`: how many small changes of the sources the quick tests notice. `MUTANTS` of them, 100 unless given, are chosen by
+ * `MUTANT_SEED`. A copy of the sources is built once, with a switch for each mutant that compiles (`switches.ts`). All quick tests run
+ * once with every switch off, which says which of them run its place. Then each mutant runs against those, the nearest first and those
+ * that start the built command last, up to the first failure. What is known is kept in `.data/mutants-<seed>-<commit>.jsonl`: the next
+ * call goes on from there. `npm run mutants -- rest` runs those that survived against the rest, each built alone, since pages in a
+ * browser have no switches. `npm run mutants -- equivalent <number> <reason>` records one that no input can tell apart; another
+ * replaces it. `MUTANT_JOBS` run at a time, each in a copy of its own. On a busy machine `MUTANT_RUN_MINUTES` (15) gives a run more
+ * time, and `VITEST_MAX_WORKERS` fewer workers.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { resolve } from "node:path";
 import { filesOf, filesOnClickhouse, type TestSet } from "../../tests/support/test-sets.js";
+import { compilingOf } from "./compiling.js";
 import { Copy } from "./copy.js";
 import { loadedBy } from "../loaded-by.js";
 import { UNKNOWN, withSwitches } from "./switches.js";
@@ -33,8 +36,10 @@ interface Result {
 
 /** Files in the first run: most mutants end there. */
 const NEAREST = 8;
-/** Candidates for each that is wanted: some do not compile, and some are equal to the original. */
-const MORE = 1.5;
+/** Candidates for each that is wanted: three in ten do not compile, and some are equal to the original. */
+const MORE = 1.7;
+/** Test files of a run that notes places: a call that ends before its time loses no more. */
+const AT_A_TIME = 40;
 const FOLDER = ".data/mutants";
 const COUNTED: ReadonlySet<Result["outcome"]> = new Set([
   "caught",
@@ -77,6 +82,7 @@ async function runMutants(): Promise<void> {
   const candidates = inOrder().slice(0, Math.ceil(count * MORE));
   const first = new Copy(resolve(FOLDER, "1"));
   if (!existsSync(keptReached)) await prepare(candidates);
+  await readReached(first);
   const { places } = reached();
   const left = candidates.filter(({ number }) => number in places && !resultsOf().has(number));
   const run = async (copy: Copy): Promise<void> => {
@@ -90,52 +96,48 @@ async function runMutants(): Promise<void> {
   await Promise.all([first, ...others].map(run));
 }
 
-/** Builds a copy with a switch for each candidate that compiles, and learns which test files run it. */
+/** Builds a copy with a switch for each candidate that compiles. */
 async function prepare(candidates: readonly Mutant[]): Promise<void> {
   const copy = Copy.make(process.cwd(), resolve(FOLDER, "1"));
-  const compiling = await compilingOf(copy, candidates);
+  const changed = candidates.map((mutant) => ({
+    ...mutant,
+    whole: withMutation(readFileSync(mutant.file, "utf8"), mutant),
+  }));
+  const compiling = compilingOf(changed);
   const files = [...new Set(compiling.map(({ file }) => file))];
   const sources = files.map((file) => {
     const own = compiling.filter((place) => place.file === file);
     return [file, withSwitches(readFileSync(file, "utf8"), own, copy.notes)] as const;
   });
   const switched = new Map(sources.map(([file, { text }]) => [file, text]));
-  const { places, passing } = await copy.reachedBy(switched, "quick");
+  await copy.switched(switched);
   const numbers = sources.flatMap(([, { numbers }]) => numbers);
   for (const mutant of candidates.filter(({ number }) => !numbers.includes(number)))
     keep({ number: mutant.number, mutant: described(mutant), outcome: "does not compile" });
-  const byNumber = Object.fromEntries(numbers.map((number) => [number, places[number] ?? []]));
-  writeFileSync(keptReached, JSON.stringify({ places: byNumber, passing }));
+  const places = Object.fromEntries(numbers.map((number) => [number, []]));
+  writeFileSync(keptReached, JSON.stringify({ places, passing: [], read: [] }));
 }
 
-/** One mutant of each file is checked at a time. Those of files with errors are left out. */
-async function compilingOf(copy: Copy, candidates: readonly Mutant[]): Promise<readonly Mutant[]> {
-  const isFirst = ({ file }: Mutant, at: number): boolean =>
-    candidates.findIndex((other) => other.file === file) === at;
-  const round = candidates.filter(isFirst);
-  if (round.length === 0) return [];
-  const compiling = await withoutErrors(copy, round);
-  return [...compiling, ...(await compilingOf(copy, candidates.filter((mutant) => !round.includes(mutant))))];
-}
-
-async function withoutErrors(copy: Copy, mutants: readonly Mutant[]): Promise<readonly Mutant[]> {
-  const texts = new Map(
-    mutants.map((mutant) => [mutant.file, withMutation(readFileSync(mutant.file, "utf8"), mutant)]),
-  );
-  const wrong = await copy.wrongIn(texts);
-  if (wrong.length === 0 || mutants.length === 0) return mutants;
-  const right = mutants.filter(({ file }) => !wrong.includes(file));
-  if (right.length < mutants.length) return withoutErrors(copy, right);
-  // The errors are in files that use a mutated one.
-  if (mutants.length === 1) return [];
-  const half = Math.ceil(mutants.length / 2);
-  const [before, after] = [mutants.slice(0, half), mutants.slice(half)];
-  return [...(await withoutErrors(copy, before)), ...(await withoutErrors(copy, after))];
+/** Runs all quick tests, some at a time, with every switch off. */
+async function readReached(copy: Copy): Promise<void> {
+  const { passing, places, read } = reached();
+  const left = filesOf("quick").filter((file) => !read.includes(file));
+  if (left.length === 0) return;
+  const some = left.slice(0, AT_A_TIME);
+  const green = await copy.passing(some, "quick");
+  const ran = copy.reached();
+  const now = Object.keys(places).map((number) => [number, ran[number] ?? []]);
+  const kept = { places: Object.fromEntries(now), passing: [...passing, ...green], read: [...read, ...some] };
+  writeFileSync(keptReached, JSON.stringify(kept));
+  await readReached(copy);
 }
 
 interface KeptReached {
   readonly places: Readonly<Record<number, readonly string[]>>;
+  /** Test files that pass without a mutant. */
   readonly passing: readonly string[];
+  /** Test files that have run. */
+  readonly read: readonly string[];
 }
 
 function reached(): KeptReached {
@@ -171,7 +173,8 @@ async function resultOf(copy: Copy, mutant: Mutant, set: "quick" | "rest" = "qui
   const failed = await failureOf(copy, mutant, set);
   const isQuick = set === "quick";
   if (failed === null) return { ...known, outcome: isQuick ? "survived" : "survived all" };
-  if (!failed.startsWith("(") && isQuick && !(await isGreen(copy, failed))) return resultOf(copy, mutant, set);
+  if (!failed.startsWith("(") && isQuick && !(await isGreen(copy, failed)))
+    return resultOf(copy, mutant, set);
   return { ...known, outcome: isQuick ? "caught" : "caught by the rest", by: failed };
 }
 
