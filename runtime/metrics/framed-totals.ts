@@ -16,8 +16,18 @@ import {
   VALUE,
   windows,
 } from "./plan.js";
-import { accumulated, COUNTED, ownGroups, POSITION, type Running, type Totals } from "./period-positions.js";
-import { NUMBER, wantedRepeats } from "./repeated-rows.js";
+import {
+  COUNTED,
+  FIRST,
+  NUMBER,
+  ownGroups,
+  POSITION,
+  positions,
+  type Running,
+  type Totals,
+  UNTIL,
+  untilNext,
+} from "./period-positions.js";
 
 const AT = "position of the moment";
 const MOMENT = "moment";
@@ -26,32 +36,31 @@ const AT_MOMENT = "value at the moment";
 /** A frame over the rows, and over the periods that have one of them to count. */
 export function framedTotals(
   totals: Totals,
-  rows: PlanStep,
+  steps: PlanStep,
   running: Running,
   frame: (time: Part) => Part,
 ): PlanStep {
   const { build } = totals;
   const { infix } = build.dialect;
   const own = ownGroups(totals);
-  const { columns, first, below, at, periods } = wantedRepeats(totals);
   const each: PlanStep = {
     kind: "repeat",
-    rows: windows(accumulated(totals, rows, running), ...columns),
+    rows: windows(steps, [UNTIL, untilNext(totals, own)]),
     number: NUMBER,
     // The number before its first is the row itself.
-    from: ({ value }) => infix(value(first), "-", sql`1`),
-    below,
+    from: ({ value }) => infix(value(FIRST), "-", sql`1`),
+    below: ({ value }) => value(UNTIL),
   };
-  const isRow: ColumnExpression = ({ value }) => infix(value(first), ">", value(NUMBER));
+  const isRow: ColumnExpression = ({ value }) => infix(value(FIRST), ">", value(NUMBER));
   const moments = compute(
     each,
     ...kept([TIME, ...own]),
     [AT_MOMENT, (read) => sql`CASE WHEN ${isRow(read)} THEN ${read.value(COUNTED)} END`],
-    [AT, (read) => sql`CASE WHEN ${isRow(read)} THEN 0 ELSE ${at(read)} END`],
+    [AT, (read) => sql`CASE WHEN ${isRow(read)} THEN 0 ELSE ${read.value(NUMBER)} END`],
   );
   const joined = joinRows(
     moments,
-    byPosition(totals, periods),
+    byPosition(totals),
     (row, period) => infix(row.value(AT), "=", period.value(POSITION)),
     "any",
   );
@@ -68,11 +77,16 @@ export function framedTotals(
 }
 
 /** PostgreSQL joins by a hash where it knows that a position comes once; else it sorts the moments. */
-function byPosition({ build, leaf }: Totals, periods: PlanStep): PlanStep {
+function byPosition(totals: Totals): PlanStep {
+  const { build, leaf } = totals;
   const groups = timeGroups(build, leaf).map(groupName);
   const only =
     (name: string): ColumnExpression =>
     ({ value }) =>
       build.dialect.atEnd("first", value(name), value(POSITION));
-  return aggregate(periods, [POSITION], ...[PERIOD, ...groups].map((name) => [name, only(name)] as const));
+  return aggregate(
+    positions(totals),
+    [POSITION],
+    ...[PERIOD, ...groups].map((name) => [name, only(name)] as const),
+  );
 }

@@ -14,6 +14,7 @@ import {
   PERIOD,
   type PlanStep,
   type ReadColumns,
+  shared,
   TIME,
   VALUE,
   windows,
@@ -28,8 +29,8 @@ export interface Totals {
   readonly build: GroupsBuild;
   readonly leaf: Leaf;
   readonly filters: TimeFilters;
-  /** `each`; of each time group only the `last`; or the first or the last that a row counts for, which differs by group. */
-  readonly periods: "each" | "last" | "first covered" | "last covered";
+  /** `each`; of each time group only the first or the last; or the first or the last that a row counts for, which differs by group. */
+  readonly periods: "each" | "first" | "last" | "first covered" | "last covered";
 }
 
 /** The positions of the periods for which a row counts: the first, and the one at which it no longer does. */
@@ -45,13 +46,14 @@ export const FIRST_CHOSEN = "first of chosen positions";
 export const END_CHOSEN = "end of chosen positions";
 
 /** Whether rows have these. */
-const isChosen = ({ periods }: Totals): boolean => periods === "first covered" || periods === "last covered";
+export const isCovered = ({ periods }: Totals): boolean =>
+  periods === "first covered" || periods === "last covered";
 
 /** The columns that say for which periods a row counts. */
 const boundsOf = (totals: Totals): readonly string[] => [
   FIRST,
   END,
-  ...(isChosen(totals) ? [FIRST_CHOSEN, END_CHOSEN] : []),
+  ...(isCovered(totals) ? [FIRST_CHOSEN, END_CHOSEN] : []),
 ];
 
 /** Groups that rows have, and periods have not. */
@@ -76,15 +78,15 @@ export function accumulated(totals: Totals, rows: PlanStep, { isOfTotals }: Runn
   const total = (of: PlanStep, ...columns: readonly string[]): PlanStep =>
     aggregate(of, [...own, ...columns], [COUNTED, totalOf(totals.build, totals.leaf)]);
   if (!isOfTotals) return placed(totals, compute(rows, ...kept([...own, TIME]), [COUNTED, VALUE]));
-  return totals.periods === "last"
-    ? total(placed(totals, rows), FIRST, END)
-    : placed(totals, total(rows, TIME));
+  return totals.periods === "each"
+    ? placed(totals, total(rows, TIME))
+    : total(placed(totals, rows), FIRST, END);
 }
 
 /** Rows beside the positions of the periods for which they count, without those that count for none. */
 export function placed(totals: Totals, rows: PlanStep): PlanStep {
   const { infix } = totals.build.dialect;
-  const joined = joinRows(rows, bounds(totals), (row, bound) =>
+  const joined = joinRows(rows, shared(bounds(totals)), (row, bound) =>
     infix(row.value(TIME), "=", bound.value(TIME)),
   );
   return filter(joined, ({ value }) => infix(value(END), ">", value(FIRST)));
@@ -101,7 +103,25 @@ export function untilNext({ build }: Totals, columns: readonly string[]): Column
   };
 }
 
+/** The position of the period for which a row is repeated. */
+export const NUMBER = "number";
+
+/** Rows with each period from the position in one of their columns on, below that in another. */
+export function met(totals: Totals, rows: PlanStep, first = FIRST, below = UNTIL): PlanStep {
+  const each: PlanStep = {
+    kind: "repeat",
+    rows,
+    number: NUMBER,
+    from: ({ value }) => value(first),
+    below: ({ value }) => value(below),
+  };
+  return joinRows(each, positions(totals), (row, period) =>
+    totals.build.dialect.infix(row.value(NUMBER), "=", period.value(POSITION)),
+  );
+}
+
 export const NEXT_ROW: Part = sql`ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING`;
+export const PREVIOUS_ROW: Part = sql`ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING`;
 
 /** 1 for a period, 0 for a time of rows; and of the chosen one of its time groups alone. */
 const IS_PERIOD = "is period";
@@ -141,22 +161,27 @@ function bounds(totals: Totals): PlanStep {
     (mark: string): ColumnExpression =>
     (read) =>
       count(read, mark, isAllTime ? EMPTY : upTo(read, AFTER, periodsFirst));
-  const ofChosen = isChosen(totals)
+  const ofChosen = isCovered(totals)
     ? ([
         [FIRST_CHOSEN, first(IS_CHOSEN)],
         [END_CHOSEN, end(IS_CHOSEN)],
       ] as const)
     : [];
   const counted = windows(known, [FIRST, first(IS_PERIOD)], [END, end(IS_PERIOD)], ...ofChosen);
-  const ofRows = filter(counted, ({ value }) => infix(value(IS_PERIOD), "=", sql`0`));
-  return compute(ofRows, ...kept([TIME, ...boundsOf(totals)]));
+  // PostgreSQL joins rows by a hash where it knows that a time comes once, and expects enough of them: by "= 0" ten of 2,000.
+  const ofRows = filter(counted, ({ value }) => infix(sql`1`, ">", value(IS_PERIOD)));
+  const only =
+    (name: string): ColumnExpression =>
+    ({ value }) =>
+      sql`${functionName("min")}(${value(name)})`;
+  return aggregate(ofRows, [TIME], ...boundsOf(totals).map((name) => [name, only(name)] as const));
 }
 
 /** Of times of rows all are 0. */
 function marks(totals: Totals, isPeriod: 0 | 1): Named<ColumnExpression> {
   const { infix } = totals.build.dialect;
   const period: Named<ColumnExpression> = [[IS_PERIOD, () => constant(isPeriod)]];
-  if (!isChosen(totals)) return period;
+  if (!isCovered(totals)) return period;
   const mark: ColumnExpression = ({ value }) =>
     sql`CASE WHEN ${infix(value(PERIOD), "=", value(CHOSEN))} THEN 1 ELSE 0 END`;
   return [...period, [IS_CHOSEN, isPeriod === 1 ? mark : () => constant(0)]];
@@ -168,16 +193,16 @@ const CHOSEN = "chosen period";
 const chosenPeriod =
   ({ build, periods }: Totals): ColumnExpression =>
   ({ value }) =>
-    sql`${build.dialect.functionName(periods === "first covered" ? "min" : "max")}(${value(PERIOD)})`;
+    sql`${build.dialect.functionName(periods.startsWith("first") ? "min" : "max")}(${value(PERIOD)})`;
 
-export function periodsFor(totals: Totals): PlanStep {
+function periodsFor(totals: Totals): PlanStep {
   const { build, leaf, filters } = totals;
   const periods = periodsOf(build, { leaf, grain: timeGrainOf(build, leaf), filters: filters.onTime });
-  return totals.periods === "last" ? chosenPeriods(totals, periods) : periods;
+  return totals.periods === "first" || totals.periods === "last" ? chosenPeriods(totals, periods) : periods;
 }
 
 /** Of each time group the first or the last one. */
-export function chosenPeriods(totals: Totals, periods: PlanStep): PlanStep {
+function chosenPeriods(totals: Totals, periods: PlanStep): PlanStep {
   const groups = timeGroups(totals.build, totals.leaf).map(groupName);
   const chosen = aggregate(periods, groups, [CHOSEN, chosenPeriod(totals)]);
   return compute(chosen, [PERIOD, CHOSEN], ...kept(groups));
@@ -186,7 +211,7 @@ export function chosenPeriods(totals: Totals, periods: PlanStep): PlanStep {
 /** The periods, where `marks` needs it with the chosen one of their time groups. */
 function markedPeriods(totals: Totals): PlanStep {
   const periods = periodsFor(totals);
-  if (!isChosen(totals)) return periods;
+  if (!isCovered(totals)) return periods;
   const groups = timeGroups(totals.build, totals.leaf).map(groupName);
   const over = ({ value }: ReadColumns): Part => sql` OVER (${partitionBy(groups.map(value))})`;
   return windows(periods, [CHOSEN, (read) => sql`${chosenPeriod(totals)(read)}${over(read)}`]);
@@ -198,7 +223,7 @@ export function positions(totals: Totals): PlanStep {
 }
 
 /** The position of each of some periods among these, from 1 on. */
-export const numberOf =
+const numberOf =
   ({ build }: Totals): ColumnExpression =>
   ({ value }) =>
     sql`${build.dialect.functionName("row_number")}() OVER (ORDER BY ${value(PERIOD)})`;

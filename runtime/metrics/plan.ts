@@ -12,6 +12,7 @@ export type PlanStep =
   | AggregateRows
   | UnionRows
   | RepeatRows
+  | SharedRows
   | CombineGroups
   | LimitRows;
 
@@ -102,6 +103,12 @@ export interface RepeatRows {
   readonly below: ColumnExpression;
 }
 
+/** Rows that several steps read. Their statement is written once. */
+export interface SharedRows {
+  readonly kind: "shared";
+  readonly rows: PlanStep;
+}
+
 /** A row for each combination of groups that a source has, with the columns of all. `groups`: their columns. */
 export interface CombineGroups {
   readonly kind: "combine";
@@ -161,4 +168,8 @@ export function joinRows(
   unmatched: JoinedRows["unmatched"] = "removed",
 ): JoinRows {
   return { kind: "join", rows, others: [{ rows: other, on, unmatched }] };
+}
+
+export function shared(rows: PlanStep): SharedRows {
+  return { kind: "shared", rows };
 }

@@ -12,6 +12,7 @@ import {
   type ReadColumns,
   type ReadRelation,
   type RepeatRows,
+  type SharedRows,
   type UnionRows,
   type WindowColumns,
 } from "./plan.js";
@@ -40,6 +41,13 @@ interface OpenSelect {
   readonly names: ReadonlySet<string>;
 }
 
+/** A statement of `WITH`. */
+interface NamedStatement {
+  readonly name: Part;
+  readonly columns: Columns;
+  readonly statement: Part;
+}
+
 type SelectChange = (select: OpenSelect, read: ReadColumns) => OpenSelect;
 
 /** The statement of a plan. Steps share a `SELECT` where one can do the work of several: each further one costs the database time. */
@@ -53,6 +61,8 @@ const ROW: Part = sql`f`;
 
 class PlanRenderer {
   readonly #dialect: AggregateDialect;
+  /** Statements of `WITH` in their order, by the steps that several others read. */
+  readonly #named = new Map<SharedRows, NamedStatement>();
 
   constructor(dialect: AggregateDialect) {
     this.#dialect = dialect;
@@ -62,7 +72,8 @@ class PlanRenderer {
     const open = this.#open(step);
     const columns = [...open.columns].map(([name, { value }]) => [name, value] as const);
     const takesOrder = !open.isLimited && !open.hasWindow;
-    return { select: this.#written(open), columns: takesOrder ? new Map(columns) : null };
+    const select = sql<Selection>`${this.#withNamed()}${this.#written(open)}`;
+    return { select, columns: takesOrder ? new Map(columns) : null };
   }
 
   #statement(step: PlanStep): Part {
@@ -87,6 +98,8 @@ class PlanRenderer {
         return this.#united(step);
       case "repeat":
         return this.#repeated(step);
+      case "shared":
+        return this.#shared(step);
       case "combine":
         return this.#combined(step);
       case "limit":
@@ -222,6 +235,25 @@ class PlanRenderer {
       columns: new Map([...select.columns, [number, { value, column: null, isComputed: false }]]),
       from: eachNumber(select.from, from(read), below(read), value),
     };
+  }
+
+  #shared(step: SharedRows): OpenSelect {
+    let named = this.#named.get(step);
+    if (named === undefined) {
+      const open = this.#open(step.rows);
+      const name = this.#dialect.identifier(`shared rows ${String(this.#named.size)}`);
+      named = { name, columns: open.columns, statement: this.#written(open) };
+      this.#named.set(step, named);
+    }
+    return this.#reading(named.name, named.columns.keys());
+  }
+
+  #withNamed(): Part {
+    if (this.#named.size === 0) return EMPTY;
+    const named = [...this.#named.values()].map(
+      ({ name, statement }) => sql<Selection>`${name} AS (${statement})`,
+    );
+    return sql`WITH ${join(named, ", ")} `;
   }
 
   #combined({ sources, groups }: CombineGroups): OpenSelect {

@@ -1,6 +1,7 @@
 import { EMPTY, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
 import { timeGrainOf, valueColumn } from "./groups-build.js";
+import { coveredTotals } from "./covered-totals.js";
 import { framedTotals } from "./framed-totals.js";
 import { partitionBy, totalOf } from "./leaves.js";
 import {
@@ -21,6 +22,8 @@ import {
   COUNTED,
   END,
   FIRST,
+  isCovered,
+  met,
   NEXT_ROW,
   ownGroups,
   placed,
@@ -29,7 +32,6 @@ import {
   UNTIL,
   untilNext,
 } from "./period-positions.js";
-import { eachPeriod, met, wantedRepeats } from "./repeated-rows.js";
 import { timedRows } from "./spine-periods.js";
 
 /**
@@ -45,7 +47,11 @@ export function runningTotals(totals: Totals): PlanStep {
   const frame = frameOf(totals);
   const running = runningOf(totals);
   if (running === null || (window !== undefined && frame === null)) return ofRows(totals, rows);
-  return frame === null ? ofSteps(totals, rows, running) : framedTotals(totals, rows, running, frame);
+  const accumulate = (of: Totals, steps: PlanStep): PlanStep =>
+    frame === null ? ofSteps(of, steps, running) : framedTotals(of, steps, running, frame);
+  return isCovered(totals)
+    ? coveredTotals(totals, rows, running, accumulate)
+    : accumulate(totals, accumulated(totals, rows, running));
 }
 
 /** Null: the aggregation has none. */
@@ -74,10 +80,7 @@ function frameOf({ build, leaf }: Totals): ((time: Part) => Part) | null {
 function ofRows(totals: Totals, rows: PlanStep): PlanStep {
   const { build, leaf } = totals;
   const keys = [PERIOD, ...build.grouping.groups.map(groupName)];
-  return aggregate(met(totals, placed(totals, rows), eachPeriod(totals, FIRST, END)), keys, [
-    VALUE,
-    totalOf(build, leaf),
-  ]);
+  return aggregate(met(totals, placed(totals, rows), FIRST, END), keys, [VALUE, totalOf(build, leaf)]);
 }
 
 const IS_END = "is end";
@@ -126,18 +129,16 @@ function ofDistinct(totals: Totals, rows: PlanStep): PlanStep {
   return met(
     totals,
     filter(steps, ({ value }) => infix(value(COUNT), ">", sql`0`)),
-    eachPeriod(totals, AT),
+    AT,
   );
 }
 
 /** Nothing leaves the totals within a partition: the value of a row is that of the periods until the next. */
-function ofSteps(totals: Totals, rows: PlanStep, running: Running): PlanStep {
+function ofSteps(totals: Totals, steps: PlanStep, running: Running): PlanStep {
   const own = ownGroups(totals);
-  const steps = accumulated(totals, rows, running);
   // Rows of one longer period end at the same position.
   const partition = totals.leaf.cumulative?.toGrain === undefined ? own : [...own, END];
   const total: ColumnExpression = ({ value }) =>
     running.over(value(COUNTED), sql` OVER (${partitionBy(partition.map(value))}ORDER BY ${value(FIRST)})`);
-  const { columns, ...repeats } = wantedRepeats(totals);
-  return met(totals, windows(steps, ...columns, [VALUE, total]), repeats);
+  return met(totals, windows(steps, [UNTIL, untilNext(totals, own)], [VALUE, total]));
 }

@@ -13,6 +13,7 @@ import {
 } from "./figures.js";
 import { clickhouse } from "./sections/clickhouse.js";
 import { cluster } from "./sections/cluster.js";
+import { cumulative } from "./sections/cumulative.js";
 import { deploys } from "./sections/deploys.js";
 import { flood } from "./sections/flood.js";
 import { generate } from "./sections/generate.js";
@@ -37,6 +38,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   clickhouse,
   cluster,
   groups,
+  cumulative,
   ramp: rampIntents,
   tenants,
   generate,

@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { clickhouseLibrary, ClickhouseServer } from "../../clickhouse/start-clickhouse.js";
 import { columnsOf, generateApi, openDatabase, SCHEMA, serveApi } from "../api.js";
 import type { Figures, Findings, Setting } from "../figures.js";
-import { cpuSecondsWithChildren, type Server } from "../process.js";
+import type { Server } from "../process.js";
+import { ask, timed } from "../timed-queries.js";
 import { RUN_RESULTS, SEMANTICS, SETTINGS } from "./large-manifest.js";
 
 /** Rows of each engine; a billion take about 5 GB in ClickHouse, 100 million about 5 GB in PostgreSQL. */
@@ -119,54 +120,11 @@ async function measured(setting: Setting, loaded: Loaded): Promise<Readonly<Reco
   return found;
 }
 
-async function ask({ port }: Server, path: string): Promise<string> {
-  const headers = { "X-API-Key": "sk_live_bench_0" };
-  const response = await fetch(`http://127.0.0.1:${String(port)}/v1/shop/${path}`, { headers });
-  const text = await response.text();
-  if (response.status !== 200) throw new Error(`${path}: ${String(response.status)} ${text}`);
-  return text;
-}
-
 /** The round that took least of a processor. */
 async function best(round: () => Promise<Figures>): Promise<Figures> {
   const all: Figures[] = [];
   for (let i = 0; i < ROUNDS; i++) all.push(await round());
   return all.reduce((a, b) => ((a["processor s"] ?? 0) <= (b["processor s"] ?? 0) ? a : b));
-}
-
-/** Seconds, processor time and memory of the database; memory is looked at 50 times a second, without pages that processes share. */
-async function timed(pid: number, run: () => Promise<unknown>): Promise<Figures> {
-  const idle = privateMiB(pid);
-  let peak = idle;
-  const look = setInterval(() => (peak = Math.max(peak, privateMiB(pid))), 20);
-  const [began, cpu] = [performance.now(), cpuSecondsWithChildren(pid)];
-  await run();
-  clearInterval(look);
-  return {
-    seconds: (performance.now() - began) / 1000,
-    "processor s": cpuSecondsWithChildren(pid) - cpu,
-    "MiB above idle": peak - idle,
-  };
-}
-
-/** Memory of a process and its children that no file or other process has. */
-function privateMiB(pid: number): number {
-  const own = readdirSync("/proc").filter((name) => name === String(pid) || parentOf(name) === String(pid));
-  return own.reduce(
-    (sum, name) => sum + Number(/^RssAnon:\s*(\d+)/m.exec(read(name, "status"))?.[1] ?? 0) / 1024,
-    0,
-  );
-}
-
-const parentOf = (name: string): string | undefined =>
-  /^\d+$/.test(name) ? /^PPid:\s*(\d+)/m.exec(read(name, "status"))?.[1] : undefined;
-
-function read(name: string, file: string): string {
-  try {
-    return readFileSync(`/proc/${name}/${file}`, "utf8");
-  } catch {
-    return "";
-  }
 }
 
 /** The response to a query for which time or memory is too little. */
