@@ -6,6 +6,7 @@ import { BoundedCache } from "@routewright/runtime/internal/core/http/bounded-ca
 import type { Schema, ValueOf } from "@routewright/runtime/internal/core/model/schema.js";
 import { linearPattern } from "./linear-pattern.js";
 import { PATTERN_WORDS } from "./pattern-words.js";
+import { isUuid } from "../database/id.js";
 import { checksumAddress, isBitcoinAddress } from "../accounts/account-details.js";
 
 /** Levels that a JSON value may be nested. */
@@ -105,8 +106,24 @@ class ProviderSchemas {
   }
 }
 
-/** Schemas of our own are constants: the compiler itself keeps what it has made of each. */
-const own = compilerWith({});
+/** A time of RFC 3339 with an offset that PostgreSQL has too. */
+const TIME =
+  /^((?!0000)\d{4}-\d\d-\d\d)[Tt ]([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,9})?([Zz]|[+-](0\d|1[0-5]):?[0-5]\d)$/;
+const AFTER_LAST_TIME = Date.UTC(10_000, 0);
+
+/** Whether this service and its database both know the time: years 1 to 9999 in UTC, without leap seconds. */
+function isTime(text: string): boolean {
+  const [, day] = TIME.exec(text) ?? [];
+  if (day === undefined || !(Date.parse(text) < AFTER_LAST_TIME)) return false;
+  // A day that its month has not is one of the next month here.
+  return new Date(day).toISOString().startsWith(day);
+}
+
+/**
+ * Schemas of our own are constants: the compiler itself keeps what it has made of each. What they call a time or a UUID is read as one later:
+ * the formats' own checks take `urn:uuid:…`, the year 0 and offsets of 23 hours, which PostgreSQL refuses.
+ */
+const own = compilerWith({}).addFormat("uuid", isUuid).addFormat("date-time", isTime);
 const providers = new ProviderSchemas();
 
 /** Whether a provider's schema can be used here; the reason why not is in `schemaProblem` (provider-schema.ts). */

@@ -193,6 +193,56 @@ describe("a bad request", () => {
     await refusesAll(requests, [404, 400]);
   });
 
+  it("with an id that only the URN of a UUID is, is refused", async () => {
+    const id = "urn:uuid:01997f3a-0001-7000-8000-000000000001";
+    const [{ src, dest }, { details }] = [onramp(), { details: undefined }];
+    const bodies = [
+      onramp({ quoteId: id }),
+      onramp({ src: { ...(src as object), details, externalAccountId: id } }),
+      onramp({ dest: { ...(dest as object), details, externalAccountId: id } }),
+    ];
+    await refusesAll(
+      bodies.map((body) => () => world.call("POST", "/v1/intent", { auth: mine, body })),
+      [400],
+    );
+  });
+
+  it.each([
+    "0000-01-01T00:00:00Z",
+    "2026-01-01T00:00:00+23:59",
+    "2016-12-31T23:59:60Z",
+    "9999-12-31T23:59:59-01:00",
+    `2026-01-01T00:00:00.${"0".repeat(200)}Z`,
+    "2026-02-30T00:00:00Z",
+    "2026-01-01T24:00:00Z",
+    "2026-01-01T00:00:00",
+    "2026-01-01",
+    "infinity",
+  ])("with the time %s is refused", async (time) => {
+    const query = (name: string, path: string) => () =>
+      world.call("GET", `${path}?${new URLSearchParams({ [name]: time }).toString()}`, {
+        auth: project.basic,
+      });
+    await refusesAll(
+      [
+        query("createdSince", "/v1/events"),
+        ...["createdSince", "createdUntil", "updatedSince"].map((name) => query(name, "/v1/intents")),
+      ],
+      [400],
+    );
+  });
+
+  it.each(["2026-01-01T00:00:00.123456Z", "2026-01-01t00:00:00+15:59", "0001-01-01T00:00:00Z"])(
+    "is none where its time is %s",
+    async (time) => {
+      const query = new URLSearchParams({ createdSince: time }).toString();
+      for (const path of ["/v1/events", "/v1/intents"])
+        expect(await world.call("GET", `${path}?${query}`, { auth: project.basic })).toMatchObject({
+          status: 200,
+        });
+    },
+  );
+
   it("of any kind gets an answer of the closed list", async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -12,6 +12,7 @@ const PAID: Partial<CardProvider> = { status: "SUCCESS", execution: { receipt: R
 const WRONG: readonly (readonly [string, object, string])[] = [
   ["a reference of 200 characters", { reference: "r".repeat(200) }, "/reference must NOT have more than 128"],
   ["a number for an amount", { receipt: { amountReceived: 99 } }, "/receipt/amountReceived must be string"],
+  ["a leap second", { paymentDueAt: "2028-12-31T23:59:60Z" }, '/paymentDueAt must match format "date-time"'],
   ["no status", { status: undefined }, "must have required property 'status'"],
 ];
 
