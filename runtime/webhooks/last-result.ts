@@ -40,7 +40,7 @@ export const RESULTS = [
   },
   {
     result: "HPE_INVALID_CONSTANT",
-    pattern: /^HPE_|^unexpected upgrade$|^Parse Error/,
+    pattern: /^HPE_|^unexpected (upgrade|interim responses)$|^Parse Error/,
     words: "its answer is not HTTP",
   },
   { result: "EPRIVATE", pattern: new RegExp(`^${PRIVATE}$`), words: "it leads to a private address" },

@@ -39,6 +39,12 @@ interface NotAnswered {
   readonly reason: string;
 }
 
+/**
+ * Heads before that of the response. A server that sends them without end holds the process: at the speed of a network nothing else had a turn
+ * until the time limit.
+ */
+const MOST_INTERIM = 20;
+
 /** The outcome. Redirects are not followed: they are responses like any other. */
 export type OutboundResult =
   | { readonly kind: "answered"; readonly status: number; readonly body: string }
@@ -106,6 +112,11 @@ function exchange<R>(
       socket.destroy();
       resolve({ kind: "failed", reason: "unexpected upgrade" });
     });
+    let interim = 0;
+    const countInterim = (): void => {
+      if (++interim > MOST_INTERIM) outgoing.destroy(new Error("unexpected interim responses"));
+    };
+    outgoing.on("continue", countInterim).on("information", countInterim);
     outgoing.on("response", (response) => read(response, resolve));
     outgoing.end(request.body);
   });

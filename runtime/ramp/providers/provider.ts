@@ -275,7 +275,7 @@ function wrongField(schema: Schema, value: unknown): string {
 
 /** An answer that is no HTTP is one, of one order. */
 function failedReply(reason: string): ProviderReply<never> {
-  const isAnswer = reason.startsWith("HPE_") || reason === "unexpected upgrade";
+  const isAnswer = reason.startsWith("HPE_") || reason.startsWith("unexpected ");
   return { kind: "unavailable", reason, isOutage: !isAnswer };
 }
 

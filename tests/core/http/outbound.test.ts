@@ -35,3 +35,22 @@ it("forty callers at one server keep their connections between their requests", 
   // An idle one closes after 1.5 s, which a busy machine may need once.
   expect(opened).toBeLessThan(100);
 });
+
+/** The result of a request to a server that sends these bytes. */
+async function answerOf(bytes: string) {
+  const server = createServer(({ socket }) => socket.end(bytes));
+  const url = new URL(`http://${await listen(server)}/`);
+  return sendRequest({ url, method: "GET", headers: {}, body: "", timeoutMs: 20_000 });
+}
+
+const DONE = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+it.each(["100 Continue", "103 Early Hints"])(
+  "a response may have some heads of %s in front, and no flood of them",
+  async (status) => {
+    const head = `HTTP/1.1 ${status}\r\n\r\n`;
+    expect(await answerOf(head.repeat(3) + DONE)).toMatchObject({ status: 200, body: "ok" });
+    const reason = "unexpected interim responses";
+    expect(await answerOf(head.repeat(1_000) + DONE)).toEqual({ kind: "failed", reason });
+  },
+);
