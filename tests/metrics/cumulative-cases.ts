@@ -65,7 +65,7 @@ interface Pay {
 
 /** The project with a metric per case, and with no other at a path. */
 function withCases(text: string, cases: typeof CASES): object {
-  const manifest = payServing<Pay>(text, []);
+  const manifest = payServing(text, []) as Pay;
   const own = manifest.metrics["metric.pay.volume_7d"];
   if (own === undefined) throw new Error("The project has no metric volume_7d.");
   const made = cases.map(({ name, measure, kind, period }): readonly [string, object] => {

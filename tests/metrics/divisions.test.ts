@@ -31,7 +31,7 @@ interface Pay {
 
 /** The project with a metric per formula, at the path of one of its own. */
 function withFormulas(text: string): object {
-  const manifest = payServing<Pay>(text, ["refunds", "payments"]);
+  const manifest = payServing(text, ["refunds", "payments"]) as Pay;
   const own = manifest.metrics["metric.pay.integer_share"];
   if (own === undefined) throw new Error("The project has no metric integer_share.");
   const made = FORMULAS.map(([expr], i): readonly [string, Metric] => {

@@ -31,7 +31,7 @@ async function payWith(filter: (name: string) => unknown): Promise<string> {
   const text = isPostgres
     ? inPay("manifest.json")
     : inPay("manifest.json").replaceAll('"analytics"', JSON.stringify(await payClickhouse()));
-  const manifest = payServing<Pay>(text, [...FILTERED, ...OF_TIME, "fees"]);
+  const manifest = payServing(text, [...FILTERED, ...OF_TIME, "fees"]) as Pay;
   if (!isPostgres) manifest.metadata.adapter_type = "clickhouse";
   for (const { name, config } of Object.values(manifest.metrics))
     config.meta.routewright["filter"] = filter(name);

@@ -14,7 +14,7 @@ interface Pay {
 
 /** The project, whose teams promise that these models change with builds only; null: all of them. */
 function withPromises(names: readonly string[] | null): Pay {
-  const pay = payServing<Pay>(inPay("manifest.json"), ["volume_usd", "volume_all_time"]);
+  const pay = payServing(inPay("manifest.json"), ["volume_usd", "volume_all_time"]) as Pay;
   const nodes = Object.entries(pay.nodes).map(([id, node]) => {
     if (names !== null && !names.includes(node.name)) return [id, node] as const;
     const meta = { ...node.config.meta, routewright: { changes: "on_build" } };
