@@ -1,31 +1,12 @@
 import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
 import { type Changelog, NO_CHANGELOG, parseChangelog } from "../../core/model/changelog.js";
 import type { StatusBody } from "../status-history.js";
+import { type ApiRequest, type FoundValues, type Parameters, withoutPage } from "./api-request.js";
 import { key } from "./storage.js";
 import { keepDigits, type ShownRow } from "./values.js";
 
 /** Where the API is: this script is served in `/docs`, perhaps below a path of a proxy. */
 export const BASE = new URL("..", import.meta.url).href.replace(/\/$/, "");
-
-/** Filters of a request by parameter name. */
-export type Parameters = Readonly<Record<string, readonly string[]>>;
-
-/** Groups values by name. `Object.fromEntries` keeps names such as `__proto__`. */
-export function parametersOf(pairs: readonly (readonly [name: string, value: string])[]): Parameters {
-  const values = new Map<string, string[]>();
-  for (const [name, value] of pairs) values.set(name, [...(values.get(name) ?? []), value]);
-  return Object.fromEntries(values);
-}
-
-export function valuesOf(parameters: Parameters, name: string): readonly string[] {
-  return Object.hasOwn(parameters, name) ? (parameters[name] ?? []) : [];
-}
-
-/** A request of an endpoint by GET, as the form describes it. */
-export interface ApiRequest {
-  readonly endpoint: CatalogueEndpoint;
-  readonly parameters: Parameters;
-}
 
 /** An error response, with the service's message. */
 export class ServiceError extends Error {
@@ -135,42 +116,6 @@ export function nextOf({ headers }: Response): Pick<QueryResponse, "hasNext" | "
     hasNext: next !== undefined,
     cursor: next === undefined ? null : new URL(next, location.href).searchParams.get("cursor"),
   };
-}
-
-/** The parameters of the page that follows `rows` rows. */
-export function nextPage(parameters: Parameters, cursor: string | null, rows: number): Parameters {
-  const others = withoutPage(parameters);
-  const offset = Number(valuesOf(parameters, "offset")[0] ?? 0);
-  return cursor === null ? { ...others, offset: [String(offset + rows)] } : { ...others, cursor: [cursor] };
-}
-
-/** The parameters without those that name a page. */
-export function withoutPage(parameters: Parameters): Parameters {
-  return Object.fromEntries(Object.entries(parameters).filter(([name]) => !/^(offset|cursor)$/.test(name)));
-}
-
-/** Rows of a page. */
-export function limitOf({ pagination }: CatalogueEndpoint, parameters: Parameters): number {
-  return Number(valuesOf(parameters, "limit")[0] ?? pagination?.default_limit);
-}
-
-/** Rows before a page, and the parameters of the page before it: after a cursor, of the first page. */
-export function pageBefore(
-  endpoint: CatalogueEndpoint,
-  parameters: Parameters,
-): { readonly skipped: number | null; readonly previous: Parameters | null } {
-  const first = withoutPage(parameters);
-  if (Object.hasOwn(parameters, "cursor")) return { skipped: null, previous: first };
-  const skipped = Number(valuesOf(parameters, "offset")[0] ?? 0);
-  const before = skipped - limitOf(endpoint, parameters);
-  const previous = before > 0 ? { ...first, offset: [String(before)] } : first;
-  return { skipped, previous: skipped > 0 ? previous : null };
-}
-
-/** What `GET /v1/system/values` answers. */
-export interface FoundValues {
-  readonly values: readonly { readonly value: unknown; readonly rows?: number }[];
-  readonly more: boolean;
 }
 
 /** The values of a column in the rows that `others` select. */

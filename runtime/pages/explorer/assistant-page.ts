@@ -1,14 +1,16 @@
 /** A chart, rows or an endpoint in the conversation with an assistant (MCP Apps; runtime/docs/mcp.md, In the conversation). */
 import { App } from "@modelcontextprotocol/ext-apps";
 import type { CatalogueEndpoint } from "../catalogue-body.js";
-import { type ApiRequest, fetchValues, type FoundPoints, type Parameters, query } from "./api.js";
+import { fetchValues, type FoundPoints, query } from "./api.js";
+import { type ApiRequest, type Parameters } from "./api-request.js";
 import { chooseChart, EVERY, NO_CHOICE } from "./chart-choice.js";
 import { pivot } from "./chart-data.js";
 import { plotOf } from "./chart-plot.js";
 import { addedUp } from "./chart-sums.js";
 import { notesOf } from "./chart-text.js";
 import { button, type Child, count, el, time } from "./dom.js";
-import { filterBy, filterChips, rowFilters } from "./filters.js";
+import { filterChips } from "./filter-chips.js";
+import { filterBy, rowFilters } from "./filters.js";
 import { describedEndpoint, fetchByHost } from "./host-calls.js";
 import { columnsTable, facts, measuresTable, overview, parametersTable } from "./overview.js";
 import { tableOf } from "./table.js";

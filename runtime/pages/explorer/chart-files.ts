@@ -1,4 +1,5 @@
-import { type ApiRequest, BASE } from "./api.js";
+import { BASE } from "./api.js";
+import { type ApiRequest } from "./api-request.js";
 import type { Plot } from "./chart-plot.js";
 import { coloursOf, picture, words } from "./chart-svg.js";
 import { button, type Child, copyable, el, popover, svg } from "./dom.js";

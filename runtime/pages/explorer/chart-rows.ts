@@ -1,12 +1,5 @@
-import {
-  type ApiRequest,
-  nextPage,
-  type Parameters,
-  query,
-  type QueryResponse,
-  ServiceError,
-  valuesOf,
-} from "./api.js";
+import { query, type QueryResponse, ServiceError } from "./api.js";
+import { type ApiRequest, nextPage, type Parameters, valuesOf } from "./api-request.js";
 import { wholeOf } from "./downloads.js";
 import type { ShownRow } from "./values.js";
 

@@ -1,10 +1,11 @@
 import { isFilterName } from "../../core/model/column-operators.js";
-import { type ApiRequest, fetchPoints, type FoundPoints, type Parameters, ServiceError } from "./api.js";
+import { fetchPoints, type FoundPoints, ServiceError } from "./api.js";
+import { type ApiRequest, type Parameters } from "./api-request.js";
 import { type AxisPlan, isTotal } from "./chart-choice.js";
 import { keyIn, MAX_BARS } from "./chart-data.js";
 import { partOf, type PartPlan } from "./chart-part.js";
 import { ChartReader, type ReadProgress } from "./chart-rows.js";
-import { GROUP_OPTIONS } from "./grouping.js";
+import { GROUP_OPTIONS } from "./asked-groups.js";
 import { coarserGrain, grainOf, grainOfSpan, instantOf } from "./chart-time.js";
 import { type ShownRow, textOf } from "./values.js";
 

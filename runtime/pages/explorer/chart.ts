@@ -1,4 +1,4 @@
-import type { ApiRequest } from "./api.js";
+import type { ApiRequest } from "./api-request.js";
 import { type AxisPlan, type ChartPlan, type ChartState, chooseChart, EVERY } from "./chart-choice.js";
 import type { ChartColumn } from "./chart-columns.js";
 import { saveBar } from "./chart-files.js";
@@ -8,7 +8,8 @@ import { notesOf } from "./chart-text.js";
 import { pivot } from "./chart-data.js";
 import { addedUp, groupedAgain } from "./chart-sums.js";
 import { el, select } from "./dom.js";
-import { answeredColumns, asksGroups } from "./grouping.js";
+import { asksGroups } from "./asked-groups.js";
+import { answeredColumns } from "./grouping.js";
 import { type ChartReader, type ChartRows, type ReadProgress, UNWATCHED } from "./chart-rows.js";
 
 /** The chart of a request, without its controls; null where nothing can be drawn. What adds up is of all rows. */

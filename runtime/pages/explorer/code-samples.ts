@@ -1,4 +1,5 @@
-import { addressOf, type ApiRequest, BASE } from "./api.js";
+import { addressOf, BASE } from "./api.js";
+import { type ApiRequest } from "./api-request.js";
 import { wholeOf } from "./downloads.js";
 
 export const LANGUAGES = [

@@ -1,4 +1,5 @@
-import { type ApiRequest, fetchValues, type Parameters } from "./api.js";
+import { fetchValues } from "./api.js";
+import { type ApiRequest, type Parameters } from "./api-request.js";
 import { button, count, el, popover, prose } from "./dom.js";
 import { filterBy, rowFilters, withoutColumn } from "./filters.js";
 import { messageOf } from "../../core/model/outcome.js";

@@ -1,27 +1,22 @@
 import type { CatalogueBody, CatalogueEndpoint, UpstreamNode } from "../catalogue-body.js";
-import {
-  type ApiRequest,
-  fetchTotal,
-  nextPage,
-  pageBefore,
-  type Parameters,
-  query,
-  type QueryResponse,
-  ServiceError,
-} from "./api.js";
+import { fetchTotal, query, type QueryResponse, ServiceError } from "./api.js";
+import { type ApiRequest, nextPage, pageBefore, type Parameters } from "./api-request.js";
 import { coloured } from "./code-colours.js";
 import type { Language, LANGUAGES, sampleOf } from "./code-samples.js";
 import { button, type Child, copyable, el, toggle } from "./dom.js";
 import { requiredValues } from "./required.js";
 import { markField, parameterForm } from "./parameter-form.js";
 import type { FacetPanel } from "./facets.js";
-import { comparisonsOf, filterChips, filtersInWords, hasRequired, rowsOf } from "./filters.js";
-import { groupingChips, withoutTotals } from "./grouping.js";
+import { filterChips } from "./filter-chips.js";
+import { comparisonsOf, filtersInWords, hasRequired, rowsOf } from "./filters.js";
+import { withoutTotals } from "./asked-groups.js";
+import { groupingChips } from "./grouping.js";
 import { withoutOldResults } from "./result-filters.js";
 import { lineageGraph } from "./lineage.js";
 import { columnsTable, facts, measuresTable, overview, parametersTable } from "./overview.js";
 import { ChartReader } from "./chart-rows.js";
-import { type PagePosition, placeOf, resultView, totalOf } from "./results.js";
+import { type PagePosition, placeOf, totalOf } from "./api-request.js";
+import { resultView } from "./results.js";
 import { type State, writeState } from "./state.js";
 import { remember, saveButton } from "./views.js";
 import { key } from "./storage.js";

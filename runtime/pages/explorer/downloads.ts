@@ -1,14 +1,5 @@
-import {
-  type ApiRequest,
-  BASE,
-  nextOf,
-  nextPage,
-  type Parameters,
-  readText,
-  sendRequest,
-  ServiceError,
-  withoutPage,
-} from "./api.js";
+import { BASE, nextOf, readText, sendRequest, ServiceError } from "./api.js";
+import { type ApiRequest, nextPage, type Parameters, withoutPage } from "./api-request.js";
 import { button, count, el, popover } from "./dom.js";
 
 /** Pages that one download fetches at most: each counts as a request. */

@@ -1,5 +1,6 @@
 /** A chart alone, for the frames of other pages (runtime/docs/catalogue.md, Explorer). It sends no key. */
-import { type ApiRequest, BASE, fetchCatalogue } from "./api.js";
+import { BASE, fetchCatalogue } from "./api.js";
+import { type ApiRequest } from "./api-request.js";
 import { ChartReader } from "./chart-rows.js";
 import { NOT_TRUE, planFor } from "./chart.js";
 import { plotOf } from "./chart-plot.js";

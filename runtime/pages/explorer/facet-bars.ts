@@ -1,5 +1,5 @@
 /** Values of numbers and dates, put together in their order, so that each bar is a range that a click selects. */
-import type { FoundValues } from "./api.js";
+import type { FoundValues } from "./api-request.js";
 import { shortNumber, textOf } from "./values.js";
 
 /** Values from `from`, and less than `below`; up to `to` where it is the last. */

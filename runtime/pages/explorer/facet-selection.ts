@@ -1,5 +1,5 @@
 /** What a click on a value or on a bar of a facet selects. */
-import { type ApiRequest, type Parameters, valuesOf, withoutPage } from "./api.js";
+import { type ApiRequest, type Parameters, valuesOf, withoutPage } from "./api-request.js";
 import type { FacetBar } from "./facet-bars.js";
 import { comparisonsOf, filterBy, withoutColumn } from "./filters.js";
 import { splitList, textOf } from "./values.js";

@@ -1,12 +1,6 @@
 /** Counts of values beside the rows, by which a click selects. Loaded when the reader opens them. */
-import {
-  type ApiRequest,
-  fetchFacets,
-  type FoundValues,
-  type Parameters,
-  valuesOf,
-  withoutPage,
-} from "./api.js";
+import { fetchFacets } from "./api.js";
+import { type ApiRequest, type FoundValues, type Parameters, valuesOf, withoutPage } from "./api-request.js";
 import { count, el } from "./dom.js";
 import { barsOf, type FacetBar } from "./facet-bars.js";
 import { isChosen, listsOf, rangeOf, selectedBy, unselected } from "./facet-selection.js";

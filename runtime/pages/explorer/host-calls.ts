@@ -1,6 +1,6 @@
 import type { App } from "@modelcontextprotocol/ext-apps";
 import type { CatalogueEndpoint } from "../catalogue-body.js";
-import { parametersOf } from "./api.js";
+import { parametersOf } from "./api-request.js";
 
 /** What a tool answers: its text, which has all digits of numbers. */
 export async function toolText(app: App, name: string, args: Record<string, unknown>): Promise<string> {

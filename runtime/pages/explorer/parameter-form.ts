@@ -1,8 +1,8 @@
 import type { CatalogueEndpoint, CatalogueParameter } from "../catalogue-body.js";
-import { type ApiRequest, type Parameters, parametersOf, valuesOf } from "./api.js";
+import { type ApiRequest, type Parameters, parametersOf, valuesOf } from "./api-request.js";
 import { type Child, el, prose } from "./dom.js";
 import { operatorInWords } from "./filters.js";
-import { asksGroups, chosenByChips, hasRange, sortsOf } from "./grouping.js";
+import { asksGroups, chosenByChips, hasRange, sortsOf } from "./asked-groups.js";
 import { NO_PARAMETERS } from "./overview.js";
 import { resultFilters } from "./result-filters.js";
 import { filterName } from "../../core/model/filter-text.js";

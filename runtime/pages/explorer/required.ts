@@ -1,5 +1,6 @@
 import type { CatalogueParameter } from "../catalogue-body.js";
-import { type ApiRequest, fetchValues, type Parameters } from "./api.js";
+import { fetchValues } from "./api.js";
+import { type ApiRequest, type Parameters } from "./api-request.js";
 import { button, el } from "./dom.js";
 import { textOf } from "./values.js";
 

@@ -1,7 +1,7 @@
 import type { CatalogueEndpoint } from "../catalogue-body.js";
 import { operatorsOf } from "../../core/model/column-operators.js";
-import { type ApiRequest, type Parameters, valuesOf } from "./api.js";
-import { askedMeasures, asksGroups, GROUP_OPTIONS } from "./grouping.js";
+import { type ApiRequest, type Parameters, valuesOf } from "./api-request.js";
+import { askedMeasures, asksGroups, GROUP_OPTIONS } from "./asked-groups.js";
 
 /** Equality is seldom what results are compared by. */
 const OPERATORS: readonly string[] = ["gte", ...operatorsOf("number").filter((name) => name !== "gte")];

@@ -1,4 +1,5 @@
-import { type ApiRequest, MAX_ROWS, type Parameters, type QueryResponse } from "./api.js";
+import { MAX_ROWS, type QueryResponse } from "./api.js";
+import { type ApiRequest, type PagePosition, type Parameters, placeOf, totalOf } from "./api-request.js";
 import type { ChartReader } from "./chart-rows.js";
 import { downloadMenu } from "./downloads.js";
 import { button, copyable, count, el, time, toggle } from "./dom.js";
@@ -17,16 +18,6 @@ export interface ResultActions {
   readonly save: HTMLElement;
   /** The rows that a chart is drawn from. */
   readonly chartReader: () => ChartReader;
-}
-
-/** Where a page stands in the result. */
-export interface PagePosition {
-  /** Rows before the page; null where it is not known, after a cursor. */
-  readonly skipped: number | null;
-  /** Rows on all pages; null while that is not known. */
-  readonly total: number | null;
-  readonly previous: Parameters | null;
-  readonly next: Parameters | null;
 }
 
 /** The rows of a request as table, chart or JSON. */
@@ -98,22 +89,6 @@ function latestIn(
   if (column === undefined) return null;
   const days = rows.map((row) => textOf(row[column] ?? "").slice(0, 10)).filter((day) => /^\d{4}-/.test(day));
   return days.sort().at(-1) ?? null;
-}
-
-/** Where the rows stand in the whole result. */
-export function placeOf(rows: number, position: PagePosition): string {
-  const { skipped } = position;
-  const total = totalOf(rows, position);
-  const all = total === null ? "" : ` of ${total.toLocaleString("en")}`;
-  if (skipped === null || rows === 0 || total === rows)
-    return `${count(rows, "row")}${total === rows ? "" : all}`;
-  const [first, last] = [skipped + 1, skipped + rows].map((each) => each.toLocaleString("en"));
-  return `${first ?? ""}–${last ?? ""}${all}`;
-}
-
-/** Rows on all pages, where that is known. */
-export function totalOf(rows: number, { total, previous, next }: PagePosition): number | null {
-  return previous === null && next === null ? rows : total;
 }
 
 function pageButtons(

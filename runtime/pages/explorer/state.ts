@@ -1,5 +1,5 @@
 import type { ChartState } from "./chart-choice.js";
-import { type Parameters, parametersOf } from "./api.js";
+import { type Parameters, parametersOf } from "./api-request.js";
 
 /** The state of the page, kept in its address: a link opens the page in the same state. */
 export interface State {

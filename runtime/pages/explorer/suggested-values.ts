@@ -1,4 +1,5 @@
-import { type ApiRequest, fetchValues } from "./api.js";
+import { fetchValues } from "./api.js";
+import { type ApiRequest } from "./api-request.js";
 import { count, el } from "./dom.js";
 import { hasRequired, rowFilters, withoutColumn } from "./filters.js";
 import { textOf } from "./values.js";

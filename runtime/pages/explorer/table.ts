@@ -1,8 +1,9 @@
-import { type ApiRequest, type Parameters, SHOWN, valuesOf } from "./api.js";
+import { SHOWN } from "./api.js";
+import { type ApiRequest, type Parameters, valuesOf } from "./api-request.js";
 import { columnMenu, type SortOrder } from "./column-menu.js";
 import { button, copyButton, count, el } from "./dom.js";
 import { filterBy, withoutSort } from "./filters.js";
-import { sortsOf } from "./grouping.js";
+import { sortsOf } from "./asked-groups.js";
 import { ExactNumber, isIdentifier, type ShownRow, textOf } from "./values.js";
 
 /** Longer words, such as hashes and addresses, are cut in the middle; other texts by the style sheet. */

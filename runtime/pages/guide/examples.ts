@@ -1,4 +1,5 @@
-import { BASE, curlOf as callOf, type Parameters } from "../explorer/api.js";
+import { BASE, curlOf as callOf } from "../explorer/api.js";
+import { type Parameters } from "../explorer/api-request.js";
 import type { CatalogueEndpoint } from "../catalogue-body.js";
 
 /** Endpoints of this API that the guide shows things by: a public one that answers without a key where there is one. */
