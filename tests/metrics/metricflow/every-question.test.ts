@@ -57,6 +57,10 @@ type Judge = (asked: MetricFlowRequest) => Promise<MetricFlowAnswer>;
 const resourceOf = ({ metrics: [metric = ""], group_by }: MetricFlowRequest): string =>
   `/v1/all/${metric}?limit=50000${group_by.length > 0 ? `&group_by=${group_by.join(",")}` : ""}`;
 
+/** A time of the API's as MetricFlow writes it. */
+const asWritten = (value: string | null): string | null =>
+  value?.replace(/^(\d{4}-\d\d-\d\dT[\d:.]+)Z$/, "$1") ?? null;
+
 /** The API of another address as the judge. */
 const answersAt =
   (url: string): Judge =>
@@ -64,7 +68,7 @@ const answersAt =
     const { status, rows, text } = await askedRows(url, resourceOf(asked), KEYS.tier3);
     if (status !== 200) return { error: text };
     const columns = [...asked.group_by, ...asked.metrics];
-    return { columns, rows: rows.map((row) => columns.map((name) => row[name] ?? null)) };
+    return { columns, rows: rows.map((row) => columns.map((name) => asWritten(row[name] ?? null))) };
   };
 
 /** Compares an answer of the API with the judge's. A failure of the server is no refusal. */
