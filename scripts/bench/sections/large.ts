@@ -114,8 +114,12 @@ async function measured(setting: Setting, loaded: Loaded): Promise<Readonly<Reco
       ["routewright", () => ask(off, path)],
       ...(name.startsWith("sum") ? [["roll-up", () => ask(on, path)] as const] : []),
     ];
-    for (const [side, ask] of sides)
-      found[`${loaded.name}, ${name}, ${side}`] = await best(() => timed(loaded.pid, ask));
+    for (const [side, ask] of sides) {
+      const figures = await best(() => timed(loaded.pid, ask));
+      found[`${loaded.name}, ${name}, ${side}`] = figures;
+      // A run may be cut off before its table.
+      setting.progress(`large: ${loaded.name}, ${name}, ${side}: ${JSON.stringify(figures)}`);
+    }
   }
   return found;
 }
