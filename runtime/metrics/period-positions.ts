@@ -71,14 +71,14 @@ export const COUNTED = "counted value";
 /**
  * What is accumulated, one total or the value of each row, beside positions. Rows of one time are added up before PostgreSQL sorts
  * them by position: a million rows in 1,000 groups of 73 days each took twice as long otherwise. Those of a whole group of times
- * are added up after it: they have one position.
+ * are added up after it: they have one position. Where there are no other groups, times are few.
  */
 export function accumulated(totals: Totals, rows: PlanStep, { isOfTotals }: Running): PlanStep {
   const own = ownGroups(totals);
   const total = (of: PlanStep, ...columns: readonly string[]): PlanStep =>
     aggregate(of, [...own, ...columns], [COUNTED, totalOf(totals.build, totals.leaf)]);
   if (!isOfTotals) return placed(totals, compute(rows, ...kept([...own, TIME]), [COUNTED, VALUE]));
-  return totals.periods === "each"
+  return totals.periods === "each" || own.length === 0
     ? placed(totals, total(rows, TIME))
     : total(placed(totals, rows), FIRST, END);
 }
