@@ -61,7 +61,7 @@ const ROW: Part = sql`f`;
 
 class PlanRenderer {
   readonly #dialect: AggregateDialect;
-  /** Statements of `WITH` in their order, by the steps that several others read. */
+  /** Statements of `WITH` in their order, by the steps that several others read. Bounded by the steps of the plan. */
   readonly #named = new Map<SharedRows, NamedStatement>();
 
   constructor(dialect: AggregateDialect) {
