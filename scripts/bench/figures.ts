@@ -1,3 +1,6 @@
+/** `BENCH_SHORT`: short rounds and few cases, for a look. */
+export const IS_SHORT = process.env["BENCH_SHORT"] !== undefined;
+
 /** What a section gets. */
 export interface Setting {
   /** Folder for files, kept from run to run. */
@@ -148,7 +151,7 @@ export function ratioOf(numerators: readonly number[], denominators: readonly nu
 }
 
 /** Many short rounds rather than few long ones: a disturbance of the machine then falls on all subjects alike. */
-const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 9);
+const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? (IS_SHORT ? 3 : 9));
 
 /**
  * Measures subjects in turn and returns the samples of each by round. Every other round runs in reverse order, so that a

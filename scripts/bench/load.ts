@@ -4,7 +4,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { interleave, medians, type Table } from "./figures.js";
+import { interleave, IS_SHORT, medians, type Table } from "./figures.js";
 import { cpuSeconds, cpuSecondsWithChildren, residentMiB, type Server } from "./process.js";
 
 /** API keys in turn: a tier3 key may send 10,000 requests a minute, so none reaches its limit. */
@@ -49,9 +49,9 @@ interface Side {
 export type Sides = Readonly<Record<"bare" | "routewright", Side>>;
 
 /** One side in one round. */
-const ROUND_MS = 2000;
+const ROUND_MS = IS_SHORT ? 1000 : 2000;
 /** Load before the first round, for the compiler and the caches. */
-export const WARM_UP_MS = 4000;
+export const WARM_UP_MS = IS_SHORT ? 2000 : 4000;
 
 interface ComparedLoad extends Omit<Job, "requests" | "milliseconds"> {
   /** Default `WARM_UP_MS`. */

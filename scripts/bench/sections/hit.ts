@@ -70,6 +70,7 @@ async function startServers(
   return {
     bare: await start("cached", {}),
     routewright,
+    express: await start("cached", { environment: { BENCH_EXPRESS: "true" } }),
     duties: await start("duties", { environment: { API_KEYS: JSON.stringify(API_KEYS) } }),
     ...(fastify && { fastify: await start("fastify", { environment: fastify }) }),
     ...(go !== null && { go: await start("go", { program: go, args: [] }) }),
