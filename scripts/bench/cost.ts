@@ -19,7 +19,7 @@ const HOURS = 730;
  * where each is from.
  */
 const PRICES = {
-  /** aws.amazon.com/fargate/pricing, Linux on x86: a vCPU hour and a GB hour. */
+  /** aws.amazon.com/fargate/pricing, Linux on x86: a vCPU hour and a GB hour. An assumption for the cores of PostgreSQL. */
   core: 0.04048 * HOURS,
   gib: 0.004445 * HOURS,
   /** aws.amazon.com/ec2/pricing/on-demand, to the internet: dollars a GB up to so many GB. */
