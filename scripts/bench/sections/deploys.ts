@@ -21,7 +21,7 @@ export async function deploys({ folder, keep, progress }: Setting): Promise<Find
   return { tables: [{ title, rows }], page: [pageOf(times)], bars: [] };
 }
 
-interface Times {
+interface DeployTimes {
   /** Seconds from the start of a process to its first response. */
   readonly start: number;
   /** Seconds from the request to refresh until its answer. */
@@ -30,7 +30,7 @@ interface Times {
   readonly manifest: number;
 }
 
-function pageOf({ start, refresh, manifest }: Times): PageTable {
+function pageOf({ start, refresh, manifest }: DeployTimes): PageTable {
   const common = { servers: 100, manifest, clients: 60_000, revalidating: 0.5, seed: 1 };
   const fleets: Readonly<Record<string, Fleet>> = {
     "each follows the manifest, every 300 s": { ...common, interval: 300, refresh },
@@ -67,7 +67,7 @@ function pageOf({ start, refresh, manifest }: Times): PageTable {
 }
 
 /** A refresh where one description has changed. */
-async function measure(api: string, database: Database): Promise<Times> {
+async function measure(api: string, database: Database): Promise<DeployTimes> {
   const file = join(api, "manifest.json");
   const text = readFileSync(file, "utf8");
   const variables = { DBT_MANIFEST_PATH: file, DBT_MANIFEST_REFRESH_ENABLED: "true" };

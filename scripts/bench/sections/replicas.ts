@@ -49,14 +49,14 @@ const PATH = "/v1/replicas/built";
 const LAG = "1s";
 
 /** What is built, when dbt's report of it is published, and what its commit waits for. */
-interface Way {
+interface Publication {
   readonly kind?: keyof typeof BUILD;
   readonly lag?: string;
   readonly isReplayedFirst?: boolean;
   readonly commit?: "local" | "remote_apply";
 }
 
-const WAYS: Readonly<Record<string, Way>> = {
+const PUBLICATIONS: Readonly<Record<string, Publication>> = {
   "at once": {},
   [`at once, a replica that lags by ${LAG}`]: { lag: LAG },
   "the same, a table that replaces the old one": { lag: LAG, kind: "table" },
@@ -77,7 +77,7 @@ export async function replicas(setting: Setting): Promise<Findings> {
   const database = keep(await primaryOf(own, copy));
   const api = await generateApi(join(folder, "replicas-api"), [MODEL]);
   const rows: Record<string, Figures> = {};
-  for (const [name, way] of Object.entries(WAYS)) {
+  for (const [name, way] of Object.entries(PUBLICATIONS)) {
     progress(`replicas: builds that are published ${name}`);
     const settings = way.lag === undefined ? {} : { recovery_min_apply_delay: way.lag };
     const replica = keep(await startReplica(copy, database.url, settings));
@@ -107,15 +107,15 @@ async function primaryOf(own: string, copy: string): Promise<Database> {
   return database;
 }
 
-interface Parts {
+interface ReplicaSetup {
   readonly database: Database;
   readonly replica: Service;
   readonly api: string;
-  readonly way: Way;
+  readonly way: Publication;
 }
 
 /** Builds, when the replica has the rows of each, and which rows the server sends under its tag. */
-async function builds({ database, replica, api, way }: Parts): Promise<Figures> {
+async function builds({ database, replica, api, way }: ReplicaSetup): Promise<Figures> {
   const [dbt, reader] = [database.url, replica.url].map((url) => new pg.Client({ connectionString: url }));
   if (dbt === undefined || reader === undefined) return {};
   await Promise.all([dbt.connect(), reader.connect()]);
@@ -165,14 +165,14 @@ async function publish(api: string): Promise<void> {
   writeFileSync(join(api, "run_results.json"), JSON.stringify(report));
 }
 
-interface Answer {
+interface BuildSeen {
   readonly tag: string;
   /** The build of its rows. */
   readonly build: number | undefined;
   readonly milliseconds: number;
 }
 
-async function ask({ port }: Server): Promise<Answer> {
+async function ask({ port }: Server): Promise<BuildSeen> {
   const headers = { "X-API-Key": KEYS[0] ?? "" };
   const started = performance.now();
   const response = await fetch(`http://127.0.0.1:${String(port)}${PATH}`, { headers });
@@ -183,7 +183,7 @@ async function ask({ port }: Server): Promise<Answer> {
 }
 
 /** The first response under another tag. */
-async function nextOf(server: Server, tag: string): Promise<Answer> {
+async function nextOf(server: Server, tag: string): Promise<BuildSeen> {
   for (let tries = 0; tries < 1000; tries++) {
     const answer = await ask(server);
     if (answer.tag !== tag) return answer;
