@@ -4,11 +4,13 @@ import type { Logger } from "@routewright/runtime/internal/core/http/logger.js";
 import { listen, type RunningServer } from "@routewright/runtime/internal/core/http/listen.js";
 import { PublicNames } from "@routewright/runtime/internal/webhooks/public-names.js";
 import { openRateLimitStore } from "@routewright/runtime/internal/core/request/rate-limit/open-store.js";
+import { type Reply, send } from "@routewright/runtime/internal/core/http/send.js";
 import { recentText } from "@routewright/runtime/internal/core/http/service-metrics.js";
 import { rampListener } from "./api/app.js";
 import type { RequestListener } from "node:http";
 import type { PageRoute } from "@routewright/runtime/internal/core/http/route.js";
 import { EventEmitter } from "node:events";
+import { errorBody, rampError } from "./core/ramp-errors.js";
 import { RampMetrics } from "./core/ramp-metrics.js";
 import { readCurrencies } from "./accounts/currency.js";
 import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "./intents/lease.js";
@@ -84,6 +86,13 @@ export async function openMigrated(
   }
 }
 
+/** While the parts behind the port are opened. */
+const STARTING: Reply = {
+  status: 503,
+  body: errorBody(rampError("SERVICE_UNAVAILABLE")),
+  headers: { "Retry-After": "1" },
+};
+
 async function serve(options: RampOptions, database: RampDatabase, vault: Vault): Promise<RunningServer> {
   const { host, port, addressOf, log, metricsPublic } = options;
   const rates = await openRateLimitStore(options.redisUrl, log);
@@ -92,7 +101,7 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
   const server = await listen(
     (request, response) => {
       if (handler) handler(request, response);
-      else response.writeHead(503, { "Retry-After": "1" }).end();
+      else send(response, STARTING, []);
     },
     host,
     port,

@@ -190,7 +190,7 @@ export const RAMP_ERRORS = {
   ),
   SERVICE_UNAVAILABLE: unavailable(
     "The service cannot use its database at the moment. Try again later.",
-    "the database does not answer, or rolled the request back for another one",
+    "the service starts, or the database does not answer or rolled the request back for another one",
   ),
 };
 
