@@ -15,21 +15,21 @@ const CDN_HITS = 0.9;
 const HOURS = 730;
 
 /**
- * Dollars a month, list prices of one region (US East) without free amounts or discounts, looked up on 2026-11-30. The page says
- * where each is from.
+ * Dollars a month, list prices of one region (US East) without free amounts or discounts, looked up on 2026-11-30. Those of Fargate and
+ * EC2 are from pages of others that quote them (vantage.sh, egresscost.com), that of CloudFront from a stored copy of its own page.
  */
 const PRICES = {
-  /** aws.amazon.com/fargate/pricing, Linux on x86: a vCPU hour and a GB hour. An assumption for the cores of PostgreSQL. */
+  /** AWS Fargate, Linux on x86: a vCPU hour and a GB hour. An assumption for the cores of PostgreSQL. */
   core: 0.04048 * HOURS,
   gib: 0.004445 * HOURS,
-  /** aws.amazon.com/ec2/pricing/on-demand, to the internet: dollars a GB up to so many GB. */
+  /** Amazon EC2, to the internet: dollars a GB up to so many GB. */
   egress: [
     [10_000, 0.09],
     [50_000, 0.085],
     [150_000, 0.07],
     [Infinity, 0.05],
   ],
-  /** aws.amazon.com/cloudfront/pricing, United States and Europe. What the server sends to the CDN is free there. */
+  /** Amazon CloudFront, United States and Europe. What the server sends to the CDN is free there. */
   cdn: [
     [10_000, 0.085],
     [50_000, 0.08],
