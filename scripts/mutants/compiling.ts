@@ -44,7 +44,9 @@ function serviceFor(
   textOf: (file: string) => string | undefined,
   versionOf: (file: string) => number,
 ): ts.LanguageService {
-  const { config } = ts.readConfigFile("tsconfig.json", ts.sys.readFile) as { readonly config: unknown };
+  const { config } = ts.readConfigFile("tsconfig.json", (path) => ts.sys.readFile(path)) as {
+    readonly config: unknown;
+  };
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, process.cwd());
   return ts.createLanguageService({
     getCompilationSettings: () => options,
@@ -55,11 +57,10 @@ function serviceFor(
       return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text);
     },
     getCurrentDirectory: () => process.cwd(),
-    getDefaultLibFileName: ts.getDefaultLibFilePath,
-    fileExists: ts.sys.fileExists,
-    readFile: ts.sys.readFile,
-    readDirectory: ts.sys.readDirectory,
-    directoryExists: ts.sys.directoryExists,
-    getDirectories: ts.sys.getDirectories,
+    getDefaultLibFileName: (given) => ts.getDefaultLibFilePath(given),
+    fileExists: (path) => ts.sys.fileExists(path),
+    readFile: (path) => ts.sys.readFile(path),
+    directoryExists: (path) => ts.sys.directoryExists(path),
+    getDirectories: (path) => ts.sys.getDirectories(path),
   });
 }

@@ -21,7 +21,7 @@ const VITEST = ["npx", "vitest", "run", "--config", "tests/vitest.config.ts"];
 
 interface Ended {
   readonly code: number | null;
-  /** Whether it was stopped after `RUN_MS`, or by a signal. */
+  /** Whether a signal ended it, as after `RUN_MS`. */
   readonly isStopped: boolean;
   readonly output: string;
 }
@@ -160,16 +160,12 @@ export class Copy {
     const end = (): void => {
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
     };
-    let isStopped = false;
-    const timer = setTimeout(() => {
-      isStopped = true;
-      end();
-    }, RUN_MS);
+    const timer = setTimeout(end, RUN_MS);
     process.once("exit", end);
     const [code] = (await once(child, "close")) as [number | null];
     process.off("exit", end);
     clearTimeout(timer);
-    return { code, output, isStopped: isStopped || code === null };
+    return { code, output, isStopped: code === null };
   }
 }
 
