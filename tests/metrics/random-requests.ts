@@ -11,8 +11,8 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** Metrics whose SQL only PostgreSQL reads, or whose division of two integers the engines round otherwise. */
-const OF_POSTGRES = new Set(["ny_usd", "integer_share"]);
+/** Metrics and groups of pay whose SQL only PostgreSQL reads so, or whose division of two integers the engines round otherwise. */
+export const OF_POSTGRES: ReadonlySet<string> = new Set(["ny_usd", "integer_share", "created_in_new_york"]);
 
 const GROUPS = [
   ...["day", "week", "month", "quarter", "year"].map((grain) => `metric_time__${grain}`),
