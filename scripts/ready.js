@@ -35,8 +35,9 @@ export function makeInstalled() {
     install("Installing the rest of the dependencies", ["install", "--no-save"]);
 }
 
-/** Installs its `dependencies` alone: what builds and serves. */
+/** Installs its `dependencies` alone, what builds and serves; where the rest is, it stays. */
 export function makeServable() {
+  if (existsSync(`${ROOT}/${OF_THE_REST}`)) return makeInstalled();
   checkNode();
   if (isStale(INSTALLED, ["package-lock.json"]))
     install("Installing what builds and serves", ["ci", "--omit=dev", "--omit=peer"]);
