@@ -3,7 +3,7 @@
  * runs before anything is installed.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const OLDEST_NODE = [20, 19];
@@ -12,7 +12,7 @@ export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** What the build makes last. */
 const BUILT = "generator/dist/validators/meta-api.cjs";
 
-/** npm writes it last. */
+/** What is installed: npm writes it last. */
 const INSTALLED = "node_modules/.package-lock.json";
 
 /** One of the packages that `npm start` does without. */
@@ -29,18 +29,24 @@ export function makeReady() {
 /** Installs what package.json names. */
 export function makeInstalled() {
   checkNode();
-  if (isStale(INSTALLED, ["package-lock.json"])) install("Installing dependencies", ["ci"]);
+  // Also where NODE_ENV is "production".
+  const all = ["--include=dev", "--include=peer"];
+  if (isStale(INSTALLED, ["package-lock.json"])) install("Installing dependencies", ["ci", ...all]);
   // Keeps what is there, and the lock file as it is.
-  else if (!existsSync(`${ROOT}/${OF_THE_REST}`))
-    install("Installing the rest of the dependencies", ["install", "--no-save"]);
+  else if (!hasRest()) install("Installing the rest of the dependencies", ["install", "--no-save", ...all]);
 }
 
 /** Installs its `dependencies` alone, what builds and serves; where the rest is, it stays. */
 export function makeServable() {
-  if (existsSync(`${ROOT}/${OF_THE_REST}`)) return makeInstalled();
+  if (hasRest()) return makeInstalled();
   checkNode();
   if (isStale(INSTALLED, ["package-lock.json"]))
     install("Installing what builds and serves", ["ci", "--omit=dev", "--omit=peer"]);
+}
+
+function hasRest() {
+  const installed = `${ROOT}/${INSTALLED}`;
+  return existsSync(installed) && OF_THE_REST in JSON.parse(readFileSync(installed, "utf8")).packages;
 }
 
 function install(what, command) {

@@ -2,8 +2,9 @@
 import { makeBuilt, makeInstalled, makeServable, ROOT } from "./ready.js";
 
 const [module, ...args] = process.argv.slice(2);
-// On ClickHouse the demo needs more than what builds and serves.
-if (module === "demo/start" && args.length === 0) makeServable();
+// With an engine, or with one of these, the demo needs more than what builds and serves.
+const needsMore = args.length > 0 || "REDIS_URL" in process.env || "ACCOUNT_ISSUER" in process.env;
+if (module === "demo/start" && !needsMore) makeServable();
 else makeInstalled();
 makeBuilt();
 process.chdir(ROOT);

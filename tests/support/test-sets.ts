@@ -68,7 +68,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("clickhouse", "changes-under-traffic", "errors-behind", "faults"),
     ...within("core/handler", "errors-behind", "replica", "too-large"),
     ...within("core/request", "running-server", "unknown-keys"),
-    ...within("core/response", "answers"),
+    ...within("core/response", "answers", "lagging-replica"),
     ...within("core/warehouse", "fairness", "mute-database"),
     ...within("end-to-end", "secrets"),
     ...within("ddl", "at-once", "cluster", "while-served"),
