@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 
 // V8 doubles the young generation of the heap while much of it survives, as nearly all does that a start loads: a server at rest would
 // hold 10 MB for it. Half a minute later it has started, and the young generation grows with requests as ever.
-if (process.argv.includes("serve")) {
+if (process.argv[2] === "serve") {
   setFlagsFromString("--semi-space-growth-factor=1");
   setTimeout(() => setFlagsFromString("--semi-space-growth-factor=2"), 30_000).unref();
 }

@@ -110,7 +110,7 @@ const REQUESTS = new BoundedCache<KnownRequest>("requests", {
     REQUEST_BYTES + TEXT_BYTES * (tier.length + accept.length + url.length),
 });
 
-/** All that an answer depends on of what a request says, and of its caller. */
+/** What an answer depends on: nothing else of the request or its caller changes it. */
 interface RequestText {
   readonly tier: Tier;
   readonly accept: string;

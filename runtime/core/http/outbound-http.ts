@@ -40,8 +40,8 @@ interface NotAnswered {
 }
 
 /**
- * Heads before that of the response. A server that sends them without end holds the process: at the speed of a network nothing else had a turn
- * until the time limit.
+ * Heads before that of the response. A server that sends them without end holds the process: it reads them as fast as they come, and does nothing
+ * else until the time limit.
  */
 const MOST_INTERIM = 20;
 
@@ -113,10 +113,9 @@ function exchange<R>(
       resolve({ kind: "failed", reason: "unexpected upgrade" });
     });
     let interim = 0;
-    const countInterim = (): void => {
+    outgoing.on("information", () => {
       if (++interim > MOST_INTERIM) outgoing.destroy(new Error("unexpected interim responses"));
-    };
-    outgoing.on("continue", countInterim).on("information", countInterim);
+    });
     outgoing.on("response", (response) => read(response, resolve));
     outgoing.end(request.body);
   });

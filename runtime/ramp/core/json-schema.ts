@@ -111,7 +111,7 @@ const TIME =
   /^((?!0000)\d{4}-\d\d-\d\d)[Tt ]([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,9})?([Zz]|[+-](0\d|1[0-5]):?[0-5]\d)$/;
 const AFTER_LAST_TIME = Date.UTC(10_000, 0);
 
-/** Whether this service and its database both know the time: years 1 to 9999 in UTC, without leap seconds. */
+/** Whether this service and its database both know the time: years 1 to 9999, without leap seconds. */
 function isTime(text: string): boolean {
   const [, day] = TIME.exec(text) ?? [];
   if (day === undefined || !(Date.parse(text) < AFTER_LAST_TIME)) return false;
