@@ -12,7 +12,7 @@ import {
   loadedFilter,
   loadFilter,
   Projection,
-  QueryTimeout,
+  reachedTimeLimit,
   type Warehouse,
 } from "@routewright/runtime/server";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
@@ -121,7 +121,7 @@ class CheckedColumn {
     return this.#warehouse.usesIndex(this.#entry.relation, conditions);
   }
 
-  /** Why the database refuses an expression; null where it does not, or takes too long. */
+  /** Why the database refuses an expression; null where it does not, or takes too long or is locked. */
   async #run(expression: string): Promise<string | null> {
     const conditions = conditionsOf(expression, this.#filter);
     try {
@@ -129,7 +129,7 @@ class CheckedColumn {
       return null;
     } catch (error) {
       if (error instanceof DatabaseUnreachable) throw error;
-      return error instanceof QueryTimeout ? null : messageOf(error);
+      return reachedTimeLimit(error) ? null : messageOf(error);
     }
   }
 
@@ -141,7 +141,7 @@ class CheckedColumn {
       const value = (await this.#firstRow([isSet], isGreatest))?.[column];
       return value === null || value === undefined ? null : sampleOf(this.#filter, value);
     } catch (error) {
-      if (error instanceof QueryTimeout) return null;
+      if (reachedTimeLimit(error)) return null;
       throw error;
     }
   }

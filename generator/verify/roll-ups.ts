@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { RollUp } from "@routewright/runtime/model";
-import { QueryTimeout, type Warehouse } from "@routewright/runtime/server";
+import { reachedTimeLimit, type Warehouse } from "@routewright/runtime/server";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import type { Mismatch } from "./checks.js";
 import { type GroupLine, groupsAtEnd, readGroups, type GroupsReading, SAMPLE } from "./roll-up-groups.js";
@@ -129,12 +129,12 @@ async function besideRows(
   return { own: isCut ? part.lines.slice(0, other.length) : part.lines, other, isPart: true };
 }
 
-/** Null where a statement takes too long. */
+/** Null where a statement takes too long, or what it reads stays locked. */
 async function inTime<Value>(read: () => Promise<Value>): Promise<Value | null> {
   try {
     return await read();
   } catch (error) {
-    if (!(error instanceof QueryTimeout)) throw error;
+    if (!reachedTimeLimit(error)) throw error;
     return null;
   }
 }

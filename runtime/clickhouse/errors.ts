@@ -31,14 +31,23 @@ const TIMEOUTS: ReadonlySet<number> = new Set([
   160, // TOO_SLOW
 ]);
 
-/** Other limits of a query, of the server or of the role's profile. */
+/** Other limits of a query, of the role's profile or of a shard. */
 const TOO_LARGE: ReadonlyMap<number, QueryNeed> = new Map([
   [158, "data"], // TOO_MANY_ROWS
   [191, "memory"], // SET_SIZE_LIMIT_EXCEEDED: of a join, IN or DISTINCT
-  [241, "memory"], // MEMORY_LIMIT_EXCEEDED
   [307, "data"], // TOO_MANY_BYTES
   [396, "data"], // TOO_MANY_ROWS_OR_BYTES
 ]);
+
+/** MEMORY_LIMIT_EXCEEDED */
+const MEMORY = new Set([241]);
+
+/**
+ * In front of the statement: the limit of the query, here or on a shard, in the words of different versions. Others are of the user,
+ * whose queries share it, or of the server (`total`).
+ */
+const OWN_MEMORY =
+  /^Code: 241\. DB::\w+: (?:Received from \S+\. DB::\w+: )*(?:Query memory limit|\(for query\) memory limit|Memory limit \(for query\)) /;
 
 /**
  * Errors about what ClickHouse reads from. The server itself has answered with them over HTTP, so a lost connection is never the
@@ -131,11 +140,18 @@ export const isTooManyRows = ({ cause }: Error): boolean =>
 export const isRelationUnknown = (error: unknown): boolean =>
   isOneOf(new Set([60, 81]), error) && !isSourceFailure(error);
 
-/** The error as every engine reports it; others are as they were. Each server of a query has its limits. */
+/** What a query needs more of than it may have; undefined where it failed otherwise. */
+function needIn(error: unknown): QueryNeed | undefined {
+  if (!(error instanceof ClickhouseError)) return undefined;
+  return OWN_MEMORY.test(error.message) ? "memory" : TOO_LARGE.get(error.code);
+}
+
+/** The error as every engine reports it; others are as they were. A limit that the query met on a shard is the query's. */
 export function translated(error: unknown): Error {
   if (isOneOf(TIMEOUTS, error)) return new QueryTimeout(error);
-  const need = error instanceof ClickhouseError ? TOO_LARGE.get(error.code) : undefined;
+  const need = needIn(error);
   if (need !== undefined) return new QueryTooLarge(need, error);
+  if (isOneOf(MEMORY, error)) return new Overloaded("memory", error);
   if (isSourceFailure(error)) return new SourceFailed(error);
   if (isOneOf(REFUSALS, error)) return new Overloaded("refused");
   return isConnectionFailure(error) ? new DatabaseUnreachable(error) : (error as Error);

@@ -48,9 +48,10 @@ export class Connection implements BatchConnection {
   #preparedLength = 0;
   #batch: StatementBatch | null = null;
   #limits: StatementLimits | null = null;
-  /** Of its query; of a stream, since its last rows. */
+  /** Start of its query; of a stream, its last rows. */
   #startedAt = 0;
-  #sentAt = 0;
+  /** Start of the query's `statement_timeout`; `Infinity` where it has none. The database counts the time of its reader too. */
+  #limitedSince = Infinity;
   #isPaused = false;
   #canceled: Error | null = null;
   #isChanged = false;
@@ -128,15 +129,16 @@ export class Connection implements BatchConnection {
     return mayBeLong ? { name: UNLIMITED } : null;
   }
 
-  queryStarted(limits: StatementLimits): void {
+  queryStarted(limits: StatementLimits, mayBeLong: boolean): void {
     this.#limits = limits;
-    this.#startedAt = this.#sentAt = performance.now();
+    this.#startedAt = performance.now();
+    this.#limitedSince = mayBeLong ? Infinity : this.#startedAt;
   }
 
   /** An operator who cancels a query mostly does so before its time limit. */
   errorOf(error: Error): Error {
     const limitMs = this.#options.statementTimeoutMs || Infinity;
-    return this.#canceled ?? asTooLarge(error, performance.now() - this.#sentAt >= CLOCKS * limitMs);
+    return this.#canceled ?? asTooLarge(error, performance.now() - this.#limitedSince >= CLOCKS * limitMs);
   }
 
   /** Cancels a query that takes too long or whose result is no longer needed, and closes the connection. */

@@ -1,7 +1,7 @@
 import pg from "./connection/pg.js";
+import { Overloaded } from "../core/warehouse/fair-queue.js";
 import {
   type ColumnChange,
-  type QueryNeed,
   QueryTimeout,
   QueryTooLarge,
   TypeChanged,
@@ -16,9 +16,13 @@ const reported = (error: unknown): pg.DatabaseError | null =>
 
 const isFatal = ({ severity }: pg.DatabaseError): boolean => severity === "FATAL" || severity === "PANIC";
 
+/** Whether it is `asTooLarge` of what PostgreSQL has reported, or of a limit of Routewright's own: then without a cause. */
+const isOfLimits = (error: unknown): error is QueryTooLarge | Overloaded =>
+  error instanceof QueryTooLarge || error instanceof Overloaded;
+
 /** Whether only the statement failed and the connection is still usable. */
 export function isStatementError(error: unknown): boolean {
-  if (error instanceof QueryTooLarge) return error.cause !== undefined;
+  if (isOfLimits(error)) return error.cause !== undefined;
   const report = reported(error);
   return report !== null && !isFatal(report);
 }
@@ -62,8 +66,22 @@ export function isConnectionRefusal(error: unknown): boolean {
 /** SQLSTATE query_canceled: the query exceeded `statement_timeout`, or its operator has cancelled it. */
 const CANCELED = "57014";
 
-/** SQLSTATE out_of_memory, and configuration_limit_exceeded: of `temp_file_limit`. */
-const USED_UP = { "53200": "memory", "53400": "disk space" } as const;
+/** SQLSTATE configuration_limit_exceeded: of `temp_file_limit`. */
+const LIMIT_EXCEEDED = "53400";
+
+/** SQLSTATE out_of_memory: also of the memory that all sessions share, such as the table of locks. */
+const OUT_OF_MEMORY = "53200";
+
+/** Source files that report the session's own memory, and that which it shares with its parallel workers. */
+const OWN_MEMORY = /(^|\/)(mcxt|aset|generation|slab|bump|alignedalloc|dsa)\.c$/;
+
+/** A piece that the system refuses although sessions mostly ask for less: a smaller one may be refused because of others. */
+const LARGE_BYTES = 1024 * 1024;
+
+/** Whether the statement itself needs more memory than it gets. The details are localized too, except for the size. */
+function isLargeRequest({ file = "", detail = "" }: pg.DatabaseError): boolean {
+  return OWN_MEMORY.test(file) && Number(/\d+/.exec(detail)?.[0] ?? 0) >= LARGE_BYTES;
+}
 
 /** A time limit, a lock for longer than `lock_timeout`, a deadlock, and a conflict with other transactions or with recovery. */
 const INTERRUPTIONS = new Set([CANCELED, "55P03", "40P01", "40001"]);
@@ -87,13 +105,17 @@ export function isSourceFailure(error: unknown): boolean {
   return INTERRUPTIONS.has(code) && !OWN_FILES.test(file);
 }
 
-/** The error as every engine reports it where the statement needs more than it may have. `hasUsedItsTime`: it has run for its time limit. */
+/**
+ * The error as every engine reports it where the statement needs more than it may have, or than others leave it. `hasUsedItsTime`:
+ * it has run for its time limit.
+ */
 export function asTooLarge(error: Error, hasUsedItsTime: boolean): Error {
   const report = reported(error);
   if (report === null || isFatal(report) || isSourceFailure(error)) return error;
   if (report.code === CANCELED) return hasUsedItsTime ? new QueryTimeout(error) : error;
-  const need = USED_UP[report.code as keyof typeof USED_UP] as QueryNeed | undefined;
-  return need === undefined ? error : new QueryTooLarge(need, error);
+  if (report.code === LIMIT_EXCEEDED) return new QueryTooLarge("disk space", error);
+  if (report.code !== OUT_OF_MEMORY) return error;
+  return isLargeRequest(report) ? new QueryTooLarge("memory", error) : new Overloaded("memory", error);
 }
 
 /** A stream was ended because another session waits for its lock. What has not been sent is queried again. */
@@ -118,7 +140,7 @@ export function isRecoveryConflict(error: unknown): boolean {
 /** What a statement that was refused says of the relation and columns that it was built for. */
 export function changeIn(error: unknown): ColumnChange {
   if (error instanceof TypeChanged) return "certain";
-  const isOwn = isStatementError(error) && !(error instanceof QueryTooLarge) && !isSourceFailure(error);
+  const isOwn = isStatementError(error) && !isOfLimits(error) && !isSourceFailure(error);
   return isOwn ? "possible" : "none";
 }
 

@@ -108,7 +108,8 @@ export interface BatchConnection {
   readonly freeSince: number;
   /** Null where the settings are those of the session. */
   settingsOf(sink: StatementSink): SettingStatement | null;
-  queryStarted(limits: StatementLimits): void;
+  /** `mayBeLong`: without a `statement_timeout`. */
+  queryStarted(limits: StatementLimits, mayBeLong: boolean): void;
   /** The error with which a query ends. */
   errorOf(error: Error): Error;
   /** All are answered, or the connection is broken. */
@@ -169,7 +170,7 @@ export class StatementBatch implements pg.Submittable {
     const [next] = this.#pending;
     tap.sink = next?.sink ?? null;
     tap.bound = 0;
-    this.#connection.queryStarted(next?.limits ?? IGNORED);
+    this.#connection.queryStarted(next?.limits ?? IGNORED, next?.sink.mayBeLong === true);
     next?.begin();
   }
 

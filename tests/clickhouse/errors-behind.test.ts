@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ClickhouseError, translated } from "../../runtime/clickhouse/errors.js";
-import { SourceFailed } from "../../runtime/core/warehouse/warehouse.js";
+import { Overloaded } from "../../runtime/core/warehouse/fair-queue.js";
+import { QueryTooLarge, SourceFailed } from "../../runtime/core/warehouse/warehouse.js";
 import { hasClickhouse, ownClickhouse } from "../support/clickhouse.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { refusal, sendRequest, statusAndBody } from "../support/http-client.js";
@@ -208,4 +209,35 @@ const RECEIVED = [
 
 it.each(RECEIVED)("what another server of ClickHouse reports is a failure of the source: %s", (text) => {
   expect(translated(new ClickhouseError(text))).toBeInstanceOf(SourceFailed);
+});
+
+const FROM = "Received from 127.0.0.1:29000. DB::Exception: ";
+const USED = "would use 12.00 MiB (attempt to allocate chunk of 8.00 MiB), maximum: 9.54 MiB";
+const STOPPED = "OvercommitTracker decision: Query was selected to stop by OvercommitTracker.";
+
+it.each([
+  ["memory", `Code: 241. DB::Exception: Query memory limit exceeded: ${USED}.`],
+  ["memory", `Code: 241. DB::Exception: ${FROM}Query memory limit exceeded: ${USED}.`],
+  ["memory", `Code: 241. DB::Exception: (for query) memory limit exceeded: ${USED}.`],
+  ["memory", `Code: 241. DB::Exception: Memory limit (for query) exceeded: ${USED}.`],
+  ["data", "Code: 158. DB::Exception: Limit for rows to read exceeded: 8192 rows."],
+  ["data", `Code: 158. DB::Exception: ${FROM}Limit for rows to read exceeded: 8192 rows.`],
+  ["data", `Code: 307. DB::Exception: ${FROM}Limit for bytes to read exceeded: 1.00 MiB.`],
+])("a limit of the query, here or on a shard, is the query's: %s %s", (need, text) => {
+  const error = translated(new ClickhouseError(text));
+  expect(error).toBeInstanceOf(QueryTooLarge);
+  expect(error).toMatchObject({ need });
+});
+
+it.each([
+  `User memory limit exceeded: ${USED}. ${STOPPED}`,
+  `(total) memory limit exceeded: ${USED}. ${STOPPED}`,
+  `Memory limit (total) exceeded: ${USED}. ${STOPPED}`,
+  `Memory limit (for user) exceeded: ${USED}. ${STOPPED}`,
+  `${FROM}(total) memory limit exceeded: ${USED}. ${STOPPED}`,
+  `Memory limit (total) exceeded: ${USED}: while executing 'FUNCTION equals(text, 'Code: 241. DB::Exception: Query memory limit exceeded')'`,
+])("memory that others use is none of the query's: %s", (text) => {
+  const cause = new ClickhouseError(`Code: 241. DB::Exception: ${text} (MEMORY_LIMIT_EXCEEDED)`);
+  expect(translated(cause)).toBeInstanceOf(Overloaded);
+  expect(translated(cause).cause).toBe(cause);
 });

@@ -81,6 +81,14 @@ describe.skipIf(!hasClickhouse)("a query of ClickHouse that fails", () => {
     expect((await ask(url, "secret")).status).toBe(200);
   });
 
+  it("because the queries of its user need more memory together answers 503", async () => {
+    const url = await serve({ DATABASE_URL: clickhouseUrl("small_memory_together") });
+    const reply = await ask(url, "memory");
+    expect(reply.status).toBe(503);
+    expect(reply.headers["retry-after"]).toBe("1");
+    expect((await ask(url, "secret")).status).toBe(200);
+  });
+
   it("because the role may not read its table answers 500", async () => {
     const url = await serve({ DATABASE_URL: clickhouseUrl("no_rights") });
     expect(statusAndBody(await ask(url, "secret"))).toEqual(FAILED);

@@ -3,6 +3,10 @@ import { execFile } from "node:child_process";
 import { statSync } from "node:fs";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
+import pg from "../../runtime/postgres/connection/pg.js";
+import { asTooLarge, changeIn, isStatementError } from "../../runtime/postgres/errors.js";
+import { Overloaded } from "../../runtime/core/warehouse/fair-queue.js";
+import { QueryTooLarge } from "../../runtime/core/warehouse/warehouse.js";
 import { refusal, sendRequest, statusAndBody, tooLarge } from "../support/http-client.js";
 import { manifestOf } from "../support/manifest.js";
 import { OwnServer } from "../support/own-server.js";
@@ -13,10 +17,13 @@ const FAILED = refusal(500, "Database query failed.");
 const server = await OwnServer.create();
 await server.query(`
   CREATE VIEW texts AS SELECT length(repeat('x', 900000000)) AS n;
+  CREATE FUNCTION lock_all() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN
+    FOR i IN 1..200000 LOOP PERFORM pg_advisory_xact_lock_shared(i); END LOOP; RETURN 1; END $$;
+  CREATE VIEW locks AS SELECT lock_all() AS n;
   CREATE VIEW slow AS SELECT 1 AS n, pg_sleep(20)::text AS waited;
   CREATE TABLE locked AS SELECT 1 AS n`);
 const manifest = manifestOf(
-  ["texts", "slow", "locked"].map((name) => ({
+  ["texts", "locks", "slow", "locked"].map((name) => ({
     name,
     schema: "public",
     tags: ["production", "s", `api:${name}`],
@@ -25,10 +32,10 @@ const manifest = manifestOf(
 const serve = (variables = {}) => serveManifest(manifest, { DATABASE_URL: server.url, ...variables });
 const ask = (url: string, name: string) => sendRequest(url, `/v1/s/${name}`, { key: KEYS.tier3 });
 
-/** Runs `run` once a query of `slow` is under way. */
-async function whileSlow(run: string): Promise<void> {
-  const running = `SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%"slow"%' AND pid <> pg_backend_pid()`;
-  await expect.poll(() => server.query(running)).toHaveLength(1);
+/** Runs `run` once a query of `slow` is under way for so many milliseconds. */
+async function whileSlow(run: string, milliseconds = 0): Promise<void> {
+  const running = `SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%"slow"%' AND pid <> pg_backend_pid() AND clock_timestamp() - query_start > interval '${String(milliseconds)} ms'`;
+  await expect.poll(() => server.query(running), { timeout: 3000 }).toHaveLength(1);
   await server.query(`SELECT ${run}(pid) FROM (${running}) AS found`);
 }
 
@@ -50,9 +57,42 @@ it("memory that the system does not give", async () => {
   expect(statusAndBody(await ask(url, "locked"))).toEqual([200, [{ n: 1 }]]);
 });
 
+it("room for locks that all sessions share is none", async () => {
+  const url = await serve();
+  const reply = await ask(url, "locks");
+  expect(reply.status).toBe(503);
+  expect(reply.headers["retry-after"]).toBe("1");
+  expect(statusAndBody(await ask(url, "locked"))).toEqual([200, [{ n: 1 }]]);
+});
+
+it.each([
+  ["aset.c", 'Failed on request of size 900000004 in memory context "ExprContext".', QueryTooLarge],
+  ["mcxt.c", "Fehler bei Anfrage mit Größe 900000004 im Speicherkontext »ExprContext«.", QueryTooLarge],
+  ["./build/../src/backend/utils/mmgr/mcxt.c", "Failed on request of size 8192.", Overloaded],
+  ["lock.c", undefined, Overloaded],
+  ["shmem.c", undefined, Overloaded],
+  ["dsm_impl.c", undefined, Overloaded],
+])("out of memory in %s: %s", (file, detail, kind) => {
+  const report = Object.assign(new pg.DatabaseError("Speicher aufgebraucht", 0, "error"), {
+    ...{ code: "53200", severity: "ERROR", file },
+    ...(detail !== undefined && { detail }),
+  });
+  const error = asTooLarge(report, false);
+  expect(error).toBeInstanceOf(kind);
+  expect(error.cause).toBe(report);
+  expect(isStatementError(error)).toBe(true);
+  expect(changeIn(error)).toBe("none");
+});
+
 it("a query that its operator cancels is none", async () => {
   const asked = ask(await serve({ STATEMENT_TIMEOUT_MS: "15000" }), "slow");
   await whileSlow("pg_cancel_backend");
+  expect(statusAndBody(await asked)).toEqual(FAILED);
+});
+
+it("a long page, which the database does not limit, is none either after that time", async () => {
+  const asked = ask(await serve({ STATEMENT_TIMEOUT_MS: "1000" }), "slow");
+  await whileSlow("pg_cancel_backend", 1050);
   expect(statusAndBody(await asked)).toEqual(FAILED);
 });
 

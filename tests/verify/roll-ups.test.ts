@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import pg from "pg";
 import { expect, it } from "vitest";
 import { catalogueOf } from "../../generator/catalogue/build.js";
 import { verify } from "../../generator/commands/verify.js";
@@ -10,6 +11,7 @@ import { clickhouseAddress } from "../../runtime/core/model/clickhouse-address.j
 import { rollUpManifest, rollUpTables } from "../metrics/roll-up-tables.js";
 import { openWarehouse } from "../../runtime/server/server.js";
 import { byEngine, engine, engineUrl, ownerQuery } from "../support/engines.js";
+import { databaseUrl } from "../support/database.js";
 import { ownFolder } from "../support/service.js";
 
 const schema = await rollUpTables(200);
@@ -112,4 +114,18 @@ it("says which roll-up was not compared in time", async () => {
     expect(each).toMatch(
       /^uncompared-roll-up: The roll-up \S+ was not compared with the rows of "orders": .* takes too long\.$/,
     );
+});
+
+it.skipIf(engine !== "postgres")("says which roll-up was not compared since dbt holds the lock of its rows", async () => {
+  const own = await rollUpTables(50);
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  try {
+    await client.query(`BEGIN; LOCK TABLE ${own}.orders IN ACCESS EXCLUSIVE MODE`);
+    const all = await foundWithin(own, { all: 300, some: 300 });
+    expect(all).toHaveLength(3);
+    for (const each of all) expect(each).toMatch(/^uncompared-roll-up: /);
+  } finally {
+    await client.end();
+  }
 });

@@ -18,8 +18,10 @@ import {
 } from "../request/authorize.js";
 import { prefersProblem } from "../response/content-negotiation.js";
 import { NO_ROWS, type Sent, StreamAborted } from "../response/respond.js";
+import { QueryTooLarge } from "../warehouse/warehouse.js";
 import type { Gateway } from "./gateway.js";
 import { recordRequest, StepTimes } from "./record-request.js";
+import { limitError } from "./run.js";
 
 /** Who may call a route of the data API. */
 export interface RouteAccess {
@@ -182,9 +184,12 @@ function refusalOfFault(exchange: Exchange, error: unknown): HttpError | null {
   const { gateway, item, request, response, context } = exchange;
   const { id: requestId } = context;
   if (error instanceof StreamAborted) {
-    gateway.log.error({ requestId, route: item.path, err: error }, "query failed");
-    const { returned, bytes, milliseconds } = error.sent;
-    exchange.sent = { rows: returned, bytes, databaseMs: milliseconds, isAborted: true };
+    const { sent, cause } = error;
+    const failure = { requestId, route: item.path, err: error };
+    const tooLarge = cause instanceof QueryTooLarge ? limitError(gateway.log, failure, cause) : null;
+    if (tooLarge === null) gateway.log.error(failure, "query failed");
+    const { returned, bytes, milliseconds } = sent;
+    exchange.sent = { rows: returned, bytes, databaseMs: milliseconds, isAborted: true, error: tooLarge };
     return null;
   }
   gateway.log.error({ requestId, route: item.path, method: request.method, err: error }, "request failed");
@@ -245,7 +250,7 @@ function onResponse(exchange: Exchange, error: HttpError | null, bytes: number):
     shape,
     status: sent.isAborted === true ? ABORTED_STATUS : response.statusCode,
     sent: bytes === 0 ? sent : { rows: sent.rows, bytes, databaseMs: sent.databaseMs },
-    error,
+    error: error ?? sent.error ?? null,
     trace,
     times,
   });

@@ -301,6 +301,18 @@ async function totalOf(
 /** `Retry-After` of an overloaded server, or of one without its database, in seconds. */
 const RETRY_SECONDS = 1;
 
+/** The error of a query that is too large, or that the database has no room for: the log has the database's words. Null for any other. */
+export function limitError(log: Gateway["log"], failure: object, error: unknown): HttpError | null {
+  if (error instanceof Overloaded) {
+    if (error.cause !== undefined) log.warn(failure, "database overloaded");
+    return httpError("overloaded", { n: RETRY_SECONDS });
+  }
+  if (!(error instanceof QueryTooLarge)) return null;
+  const { need } = error;
+  log.warn({ ...failure, need }, "query too large");
+  return httpError("queryTooLarge", { need });
+}
+
 /** The error of a query that failed, which is logged where the caller cannot help it; null when nobody needs its rows. */
 export function errorOf(
   { log }: Gateway,
@@ -311,14 +323,10 @@ export function errorOf(
   if (error instanceof QueryAbandoned) return null;
   if (error instanceof ValueRefused) return conditionError(error.refusal);
   if (error instanceof TooManyRows) return httpError("tooManyRows", { tier, max: error.limit });
-  if (error instanceof Overloaded) return httpError("overloaded", { n: RETRY_SECONDS });
   if (error instanceof SortKeyTooLong) return httpError("sortKeyTooLong");
   const failure = { requestId, route: endpoint.path, err: error };
-  if (error instanceof QueryTooLarge) {
-    const { need } = error;
-    log.warn({ ...failure, need }, "query too large");
-    return httpError("queryTooLarge", { need });
-  }
+  const limited = limitError(log, failure, error);
+  if (limited !== null) return limited;
   log.error(failure, "query failed");
   if (error instanceof SourceFailed) return httpError("sourceFailed");
   if (error instanceof TooManyDigits) return httpError("tooManyDigits", { name: error.column });

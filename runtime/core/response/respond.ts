@@ -12,6 +12,7 @@ import {
 } from "./content-negotiation.js";
 import { COMMON_HEADERS, TEXT_POLICY, writeHead } from "../http/headers.js";
 import type { Endpoint } from "../model/endpoint.js";
+import type { HttpError } from "../model/errors.js";
 import type { Caller } from "../model/caller.js";
 import type { Transform } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
@@ -25,6 +26,8 @@ import { Timer } from "../model/timer.js";
 export interface Sent {
   /** Whether the response was aborted after a successful status was sent. */
   readonly isAborted?: boolean;
+  /** Why, where the query was too large. */
+  readonly error?: HttpError | null;
   /** Null for a response without rows. */
   readonly rows: number | null;
   /** Bytes of the body, as sent. */

@@ -2,8 +2,7 @@ import type { Keyset, KeyValues, ResolvedQuery } from "../model/query.js";
 import {
   type BufferedRows,
   type QueryContext,
-  LockTimeout,
-  QueryTimeout,
+  reachedTimeLimit,
   type Rows,
   type Warehouse,
 } from "../warehouse/warehouse.js";
@@ -86,8 +85,7 @@ export class ResultService {
       if (result.kind === "buffered") return { result, hasRunQuery: false, ownsResult: false };
     } catch (error) {
       const waitedMs = performance.now() - started;
-      const isLate = error instanceof QueryTimeout || error instanceof LockTimeout;
-      if (!isLate || waitedMs > WAITED_SHARE * query.timeoutMs) throw error;
+      if (!reachedTimeLimit(error) || waitedMs > WAITED_SHARE * query.timeoutMs) throw error;
       return getAgain();
     }
     return { result: await this.#run(query, context), hasRunQuery: true, ownsResult: true };

@@ -17,14 +17,15 @@ const OVERLOADED = {
   timeout: `No database connection became available within ${String(ACQUIRE_TIMEOUT_MS / 1000)} seconds.`,
   noRoom: "There is no room for a page that is larger than a buffered result.",
   refused: "The database refuses further queries for now.",
+  memory: "The database has no memory left for the query beside what others use.",
   recovery: "The replica cancels the query again and again, since it conflicts with recovery.",
   closed: "The database connections are closed.",
 };
 
 /** A query gets no connection, since more queries arrive than the database can serve. */
 export class Overloaded extends Error {
-  constructor(reason: keyof typeof OVERLOADED) {
-    super(OVERLOADED[reason]);
+  constructor(reason: keyof typeof OVERLOADED, cause?: unknown) {
+    super(OVERLOADED[reason], { cause });
   }
 }
 

@@ -183,6 +183,10 @@ export class LockTimeout extends Error {
   }
 }
 
+/** Whether a query, or what it waits for, took until its time limit. */
+export const reachedTimeLimit = (error: unknown): boolean =>
+  error instanceof QueryTimeout || error instanceof LockTimeout;
+
 /** A query was cancelled, or not run, because its client has disconnected. */
 export class QueryAbandoned extends Error {
   constructor() {

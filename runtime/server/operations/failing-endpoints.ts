@@ -16,7 +16,10 @@ export class FailingEndpoints {
   /** Bounded by the endpoints that were served. */
   readonly #failures = new Map<string, Failures>();
 
-  /** An error of the request itself says nothing of the endpoint, nor does a refusal of the whole service; that all are too large does. */
+  /**
+   * An error of the request itself says nothing of the endpoint, nor does a refusal of the whole service. A query that is too large
+   * counts as a failure: where every one is, the endpoint is of no use.
+   */
   record({ route, status, error }: Pick<RequestRecord, "route" | "status" | "error">): void {
     if (route === null) return;
     if (status < 400) {

@@ -1,21 +1,24 @@
 /** A query that needs more of the database than it may have: its caller is told so, in every form, and has to ask for less. */
+import { buffer } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { loggedFailure, serve } from "../../support/command.js";
 import { clickhouseUrl } from "../../support/clickhouse.js";
 import { ownRole } from "../../support/database-roles.js";
 import { byEngine, engineUrl, ownTables } from "../../support/engines.js";
-import { type RequestOptions, sendRequest, statusAndBody, tooLarge } from "../../support/http-client.js";
+import { begin, type RequestOptions, sendRequest, statusAndBody, tooLarge } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { KEYS, ownInstallation } from "../../support/service.js";
 
 const schema = await ownTables({
   postgres: `CREATE TABLE @.facts AS SELECT i, md5(i::text) AS text FROM generate_series(1, 200000) i;
     CREATE VIEW @.sorted AS SELECT * FROM @.facts ORDER BY text;
+    CREATE VIEW @.late AS SELECT * FROM @.facts UNION ALL SELECT * FROM @.sorted;
     CREATE VIEW @.slow AS SELECT 1 AS i, pg_sleep(20)::text AS text;
     CREATE TABLE @.small AS SELECT 1 AS i, 'x' AS text`,
   clickhouse: [
     "CREATE TABLE @.facts ORDER BY i AS SELECT toInt32(number) AS i, hex(MD5(toString(number))) AS text FROM numbers(200000)",
     "CREATE VIEW @.sorted AS SELECT * FROM @.facts ORDER BY text",
+    "CREATE VIEW @.late AS SELECT i, concat(text, toString(length(range(if(i = 150000, 5000000, 1))))) AS text FROM @.facts SETTINGS max_block_size = 1000, max_threads = 1",
     "CREATE VIEW @.slow AS SELECT toInt32(1) AS i, toString(sleepEachRow(0.1)) AS text FROM numbers(600) SETTINGS max_block_size = 1",
     "CREATE TABLE @.small ORDER BY i AS SELECT toInt32(1) AS i, 'x' AS text",
   ],
@@ -31,7 +34,7 @@ const model = (name: string, more = {}) => ({
 });
 const sums = { aggregate: { group_by: ["text"], measures: { n: { agg: "count" } } } };
 const manifest = manifestOf([
-  ...["sorted", "slow", "small"].map((name) => model(name)),
+  ...["sorted", "late", "slow", "small"].map((name) => model(name)),
   model("sums", { alias: "facts", routewright: sums }),
 ]);
 
@@ -86,6 +89,17 @@ describe("a query that needs more than the database gives it", async () => {
     const { text } = await ask("/odata/$batch", { method: "POST", headers, body: { requests } });
     const { responses } = JSON.parse(text) as { responses: { status: number }[] };
     expect(responses.map(({ status }) => status)).toEqual([400, 200]);
+  });
+
+  it("is in the log and counted where a part of its rows has been sent", async () => {
+    const route = "/v1/large/late";
+    const response = await begin(poor.url + route, KEYS.tier3);
+    expect(response.statusCode).toBe(200);
+    await expect(buffer(response)).rejects.toThrow();
+    const line = await loggedFailure(poor, String(response.headers["x-request-id"]), "query too large");
+    expect(line).toMatchObject({ level: 40, route, need: SCARCE });
+    const { text } = await ask("/metrics");
+    expect(text).toContain(`routewright_queries_too_large_total{route="${route}"} 1`);
   });
 
   it("is refused to language models", async () => {
