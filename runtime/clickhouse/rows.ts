@@ -57,7 +57,9 @@ export class BodyReader {
 
   /** The error in the body so far. ClickHouse resets the connection after it. */
   get error(): ClickhouseError | null {
-    return this.#error === null ? null : new ClickhouseError(this.#error.toString());
+    return this.#error === null
+      ? null
+      : new ClickhouseError(this.#error.subarray(this.#mark.length).toString());
   }
 
   /** The bytes that may be sent now; perhaps none. */

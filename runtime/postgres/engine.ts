@@ -84,6 +84,8 @@ class PostgresEngine extends BaseEngine {
   protected readonly databaseTypeOf = databaseType;
   protected readonly translated = (error: unknown): Error => {
     if (isConnectionFailure(error)) return new DatabaseUnreachable(error);
+    // Of a look-up of columns, which is not repeated.
+    if (isConflict(error)) return conflictError(error);
     return isSourceFailure(error) ? new SourceFailed(error) : (error as Error);
   };
 
@@ -275,6 +277,9 @@ class PostgresEngine extends BaseEngine {
   }
 }
 
+const conflictError = (error: unknown): Error =>
+  isRecoveryConflict(error) ? new Overloaded("recovery") : new LockTimeout(error);
+
 /** Pauses between the attempts at a query; they double up to the longest. */
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1000;
@@ -290,7 +295,7 @@ function retryConflicts<T>(until: number, context: QueryContext, run: () => Prom
       if (!isConflict(error)) throw error;
       if (!context.isStillNeeded()) throw new QueryAbandoned();
       if (performance.now() + pauseMs > until)
-        throw isRecoveryConflict(error) ? new Overloaded("recovery") : new LockTimeout(error);
+        throw conflictError(error);
       await sleep(pauseMs);
       return attempt(Math.min(2 * pauseMs, LONGEST_PAUSE_MS));
     });

@@ -116,16 +116,19 @@ it("says which roll-up was not compared in time", async () => {
     );
 });
 
-it.skipIf(engine !== "postgres")("says which roll-up was not compared since dbt holds the lock of its rows", async () => {
-  const own = await rollUpTables(50);
-  const client = new pg.Client(databaseUrl);
-  await client.connect();
-  try {
-    await client.query(`BEGIN; LOCK TABLE ${own}.orders IN ACCESS EXCLUSIVE MODE`);
-    const all = await foundWithin(own, { all: 300, some: 300 });
-    expect(all).toHaveLength(3);
-    for (const each of all) expect(each).toMatch(/^uncompared-roll-up: /);
-  } finally {
-    await client.end();
-  }
-});
+it.skipIf(engine !== "postgres")(
+  "says which roll-up was not compared since dbt holds the lock of its rows",
+  async () => {
+    const own = await rollUpTables(50);
+    const client = new pg.Client(databaseUrl);
+    await client.connect();
+    try {
+      await client.query(`BEGIN; LOCK TABLE ${own}.orders IN ACCESS EXCLUSIVE MODE`);
+      const all = await foundWithin(own, { all: 300, some: 300 });
+      expect(all).toHaveLength(3);
+      for (const each of all) expect(each).toMatch(/^uncompared-roll-up: /);
+    } finally {
+      await client.end();
+    }
+  },
+);

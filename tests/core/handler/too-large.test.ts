@@ -5,7 +5,13 @@ import { loggedFailure, serve } from "../../support/command.js";
 import { clickhouseUrl } from "../../support/clickhouse.js";
 import { ownRole } from "../../support/database-roles.js";
 import { byEngine, engineUrl, ownTables } from "../../support/engines.js";
-import { begin, type RequestOptions, sendRequest, statusAndBody, tooLarge } from "../../support/http-client.js";
+import {
+  begin,
+  type RequestOptions,
+  sendRequest,
+  statusAndBody,
+  tooLarge,
+} from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { KEYS, ownInstallation } from "../../support/service.js";
 
