@@ -42,7 +42,9 @@ export const POSTGRES_AGGREGATES: AggregateDialect = {
   infix,
   equals: (left, right, columns) => compared(left, "=", right, sharedType(columns)),
   // Arrays have null equal to null, and are joined by their hash: `IS NOT DISTINCT FROM` compares each pair of rows.
-  isSame: (left, right) => infix(sql`ARRAY[${left}]`, "=", sql`ARRAY[${right}]`),
+  // An array that is null is the same as an empty one within another.
+  isSame: (left, right) =>
+    sql`${infix(sql`ARRAY[${left}]`, "=", sql`ARRAY[${right}]`)} AND ${infix(sql`(${left} IS NULL)`, "=", sql`(${right} IS NULL)`)}`,
   difference: (left, right, leaf, column) =>
     isNumber(leaf, column) ? infix(sql`(${left})`, "-", sql`(${right})`) : null,
   functionName: (name) => identifier("pg_catalog", name),

@@ -147,6 +147,19 @@ const ROWS: readonly (readonly [request: string, rows: unknown, refused: unknown
     [{ order__labels: [], amount: 13, amount__previous: 7, amount__change: 6 }],
     null,
   ],
+  [
+    "amount?group_by=customer__tags&compare=previous_period&start_date=2026-01-03&end_date=2026-01-04",
+    [{ customer__tags: null, amount: 13, amount__previous: null, amount__change: null }],
+    noNull("customer__tags"),
+  ],
+  [
+    "amount?group_by=customer__tags&top=1&sort_by=amount&sort_direction=DESC&other=true",
+    [
+      { customer__tags: null, amount: 13, other: false },
+      { customer__tags: null, amount: 23, other: true },
+    ],
+    noNull("customer__tags"),
+  ],
 ];
 
 describe("lists", () => {
