@@ -63,7 +63,10 @@ function wantedPeriods(build: GroupsBuild, leaf: Leaf): Totals["periods"] {
   if (window !== undefined) return isWhole ? "last covered" : "each";
   const isCovered =
     toGrain === undefined ||
-    timeGroups(build, leaf).some(({ grain, derived }) => derived === undefined && isWithin(grain, toGrain));
+    (isWithin(timeGrainOf(build, leaf), toGrain) &&
+      timeGroups(build, leaf).some(
+        ({ grain, derived }) => derived === undefined && isWithin(grain, toGrain),
+      ));
   return isCovered ? "last" : "each";
 }
 

@@ -1,5 +1,5 @@
 import type { Leaf } from "../core/model/aggregate.js";
-import { constant, EMPTY, sql } from "../core/warehouse/sql.js";
+import { constant, EMPTY, join, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
 import { type GroupsBuild, otherGroups, timeGrainOf, timeGroups } from "./groups-build.js";
 import {
@@ -222,8 +222,9 @@ export function positions(totals: Totals): PlanStep {
   return windows(periodsFor(totals), [POSITION, numberOf(totals)]);
 }
 
-/** The position of each of some periods among these, from 1 on. */
-const numberOf =
-  ({ build }: Totals): ColumnExpression =>
-  ({ value }) =>
-    sql`${build.dialect.functionName("row_number")}() OVER (ORDER BY ${value(PERIOD)})`;
+/** The position of each of some periods among these, from 1 on. A week in two of a group comes twice, first with the earlier one. */
+function numberOf({ build, leaf }: Totals): ColumnExpression {
+  const names = [PERIOD, ...timeGroups(build, leaf).map(groupName)];
+  return ({ value }) =>
+    sql`${build.dialect.functionName("row_number")}() OVER (ORDER BY ${join(names.map(value), ", ")})`;
+}

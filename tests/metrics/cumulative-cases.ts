@@ -43,12 +43,26 @@ const OF_PERIOD = {
   average: "avg(v)",
 };
 
-/** Each measure with each kind. */
+/** Each measure with each kind. `grain`: of the time of payments; `group`: by which they are grouped. */
 export const CASES = Object.entries(MEASURES).flatMap(([measure, total], m) =>
   KINDS.map(({ kind, bound }, k) => {
     const period = PERIODS[(m + k) % 3] ?? "last";
-    return { name: `cumulative_${String(m)}_${String(k)}`, measure, total, kind, bound, period };
+    const name = `cumulative_${String(m)}_${String(k)}`;
+    return { name, measure, total, kind, bound, period, grain: "day", group: "month" };
   }),
+);
+
+const WEEKLY = ["volume", "average_usd", "payers"] as const;
+
+/** The same of weeks, of which some are in two months, quarters and years. */
+export const WEEKS = WEEKLY.flatMap((measure, m) =>
+  KINDS.filter(({ bound }) => !bound.includes("day")).flatMap(({ kind, bound }, k) =>
+    PERIODS.map((period, p) => {
+      const name = `weekly_${String(m)}_${String(k)}_${String(p)}`;
+      const group = ["month", "quarter", "year"][(m + k) % 3] ?? "month";
+      return { name, measure, total: MEASURES[measure], kind, bound, period, grain: "week", group };
+    }),
+  ),
 );
 
 /** Of four one: each measure, each kind and each period among them. */
@@ -59,7 +73,12 @@ interface Metric {
   readonly type_params: { readonly measure: object };
 }
 
+const PAYMENTS = "semantic_model.pay.payments";
+
 interface Pay {
+  readonly semantic_models: Readonly<
+    Record<string, { readonly dimensions: readonly { readonly name: string }[] }>
+  >;
   readonly metrics: Readonly<Record<string, Metric>>;
 }
 
@@ -81,7 +100,15 @@ function withCases(text: string, cases: typeof CASES): object {
     const id = `metric.pay.${name}`;
     return [id, { ...own, name, unique_id: id, config, type_params: { ...params, window: null } }];
   });
-  return { ...manifest, metrics: { ...manifest.metrics, ...Object.fromEntries(made) } };
+  const { [PAYMENTS]: payments, ...others } = manifest.semantic_models;
+  const dimensions = payments?.dimensions.map((each) =>
+    each.name === "created_at" ? { ...each, type_params: { time_granularity: cases[0]?.grain } } : each,
+  );
+  return {
+    ...manifest,
+    semantic_models: { ...others, [PAYMENTS]: { ...payments, dimensions } },
+    metrics: { ...manifest.metrics, ...Object.fromEntries(made) },
+  };
 }
 
 /** Some days are missing, among them first and last ones of months. */
@@ -98,11 +125,11 @@ export async function describeCumulative(cases: typeof CASES): Promise<void> {
   };
   const wanted = new Map<string, ReturnType<typeof wantedRows>>();
   describe.each(Object.entries(engines))("on %s", (_, url) => {
-    it.each(cases)("$measure, $kind, $period of a month", async (one) => {
-      const { name } = one;
+    it.each(cases)("$measure, $kind, $period of a $group", async (one) => {
+      const { name, group } = one;
       if (!wanted.has(name)) wanted.set(name, wantedRows(database, one));
       const expected = (await wanted.get(name)) ?? [];
-      const request = `/v1/payments/${name}?group_by=metric_time__month,payment__token`;
+      const request = `/v1/payments/${name}?group_by=metric_time__${group},payment__token,customer`;
       const { rows, text } = await askedRows(url, request, KEYS.tier0);
       expect([rows.length, text.slice(0, 200)]).toEqual([expected.length, text.slice(0, 200)]);
       const differing = rows.filter((row, i) => !isSameRow(expected[i] as typeof row, row));
@@ -120,14 +147,14 @@ async function onClickhouse(cases: typeof CASES): Promise<string> {
   return serveManifest(built, { DATABASE_URL: clickhouseUrl() });
 }
 
-const ROWS = `(SELECT *, (created_at AT TIME ZONE 'UTC')::date AS d FROM analytics.payments) AS r`;
-
-function wantedRows(database: string, { name, total, bound, period }: (typeof CASES)[number]) {
-  const days = `SELECT j, date_trunc('month', j::timestamp)::date AS month, token, ${total} AS v
-    FROM (SELECT day AS j FROM analytics.time_spine_daily) AS p JOIN ${ROWS} ON d <= j AND ${bound} GROUP BY 1, 2, 3`;
+function wantedRows(database: string, { name, total, bound, period, grain, group }: (typeof CASES)[number]) {
+  const rows = `SELECT *, date_trunc('${grain}', created_at AT TIME ZONE 'UTC')::date AS d FROM analytics.payments`;
+  const periods = `SELECT DISTINCT date_trunc('${grain}', day::timestamp)::date AS j, date_trunc('${group}', day::timestamp)::date AS g
+    FROM analytics.time_spine_daily`;
+  const each = `SELECT j, g, token, customer_id, ${total} AS v FROM (${periods}) AS p JOIN (${rows}) AS r ON d <= j AND ${bound} GROUP BY 1, 2, 3, 4`;
   return queryAt(
     database,
-    `SELECT month::text AS metric_time__month, token AS payment__token, (${OF_PERIOD[period]})::text AS ${name}
-     FROM (${days}) AS t GROUP BY 1, 2 ORDER BY 1, 2`,
+    `SELECT g::text AS metric_time__${group}, token AS payment__token, customer_id AS customer, (${OF_PERIOD[period]})::text AS ${name}
+     FROM (${each}) AS t GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
   );
 }

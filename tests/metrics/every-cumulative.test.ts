@@ -1,4 +1,4 @@
-/** The cases of `cumulative.test.ts` that the quick set leaves out. */
-import { CASES, describeCumulative, isQuick } from "./cumulative-cases.js";
+/** The cases of `cumulative.test.ts` and `cumulative-weeks.test.ts` that the quick set leaves out. */
+import { CASES, describeCumulative, isQuick, WEEKS } from "./cumulative-cases.js";
 
-await describeCumulative(CASES.filter((each, at) => !isQuick(each, at)));
+for (const cases of [CASES, WEEKS]) await describeCumulative(cases.filter((each, at) => !isQuick(each, at)));

@@ -1,0 +1,3 @@
+import { describeCumulative, isQuick, WEEKS } from "./cumulative-cases.js";
+
+await describeCumulative(WEEKS.filter(isQuick));
