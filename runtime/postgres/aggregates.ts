@@ -44,7 +44,7 @@ export const POSTGRES_AGGREGATES: AggregateDialect = {
   // Arrays have null equal to null, and are joined by their hash: `IS NOT DISTINCT FROM` compares each pair of rows.
   // An array that is null is the same as an empty one within another.
   isSame: (left, right) =>
-    sql`${infix(sql`ARRAY[${left}]`, "=", sql`ARRAY[${right}]`)} AND ${infix(sql`(${left} IS NULL)`, "=", sql`(${right} IS NULL)`)}`,
+    sql`(${infix(sql`ARRAY[${left}]`, "=", sql`ARRAY[${right}]`)} AND ${infix(sql`(${left} IS NULL)`, "=", sql`(${right} IS NULL)`)})`,
   difference: (left, right, leaf, column) =>
     isNumber(leaf, column) ? infix(sql`(${left})`, "-", sql`(${right})`) : null,
   functionName: (name) => identifier("pg_catalog", name),
