@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { loggedFailure, serve } from "../../support/command.js";
 import { clickhouseUrl } from "../../support/clickhouse.js";
 import { ownRole } from "../../support/database-roles.js";
-import { byEngine, engineUrl, ownTables } from "../../support/engines.js";
+import { byEngine, engineUrl, ownTables, readers } from "../../support/engines.js";
 import {
   begin,
   type RequestOptions,
@@ -45,11 +45,11 @@ const manifest = manifestOf([
 ]);
 
 /** A role that may use little memory; on PostgreSQL, which bounds none, little disk space for what does not fit into it. */
-const POOR = byEngine({
+const limitedRole = byEngine({
   postgres: async () => (await ownRole(schema, { work_mem: "64kB", temp_file_limit: "64kB" })).url,
   clickhouse: () => Promise.resolve(clickhouseUrl("small_memory")),
 });
-const SCARCE = byEngine({ postgres: "disk space", clickhouse: "memory" });
+const resource = byEngine({ postgres: "disk space", clickhouse: "memory" });
 
 const serveTo = (url: string, variables = {}) =>
   serve(ownInstallation(manifest), [], {
@@ -71,20 +71,20 @@ const FORMS: readonly (readonly [target: string, question: RequestOptions])[] = 
 ];
 
 describe("a query that needs more than the database gives it", async () => {
-  const poor = await serveTo(await POOR());
+  const limited = await serveTo(await limitedRole());
   const ask = (target: string, question: RequestOptions = {}) =>
-    sendRequest(poor.url, target, { key: KEYS.tier3, ...question });
+    sendRequest(limited.url, target, { key: KEYS.tier3, ...question });
 
   it.each(FORMS)("is refused: %s %j", async (target, question) => {
     const reply = await ask(target, question);
-    expect(statusAndBody(reply)).toEqual(tooLarge(SCARCE));
+    expect(statusAndBody(reply)).toEqual(tooLarge(resource));
     expect(reply.headers["retry-after"]).toBeUndefined();
     expect(statusAndBody(await ask("/v1/large/small"))).toEqual([200, [{ i: 1, text: "x" }]]);
   });
 
   it("is refused in OData's form, and in a batch", async () => {
     const reply = await ask("/odata/large__sorted");
-    const [, detail] = tooLarge(SCARCE);
+    const [, detail] = tooLarge(resource);
     expect(reply.status).toBe(400);
     const { error } = JSON.parse(reply.text) as { error: object };
     expect(error).toEqual({ code: "queryTooLarge", message: (detail as { detail: string }).detail });
@@ -117,14 +117,14 @@ describe("a query that needs more than the database gives it", async () => {
         params: { name: "query_endpoint", arguments: { path: "/v1/large/sorted" } },
       },
     });
-    expect(text).toContain(`needs more ${SCARCE} of the database`);
+    expect(text).toContain(`needs more ${resource} of the database`);
     expect(text).toContain(`"isError":true`);
   });
 
   it("is in the log with the reason, is counted, and names an endpoint that answers nothing else", async () => {
     const reply = await ask("/v1/large/sorted");
-    const line = await loggedFailure(poor, String(reply.headers["x-request-id"]), "query too large");
-    expect(line).toMatchObject({ level: 40, route: "/v1/large/sorted", need: SCARCE });
+    const line = await loggedFailure(limited, String(reply.headers["x-request-id"]), "query too large");
+    expect(line).toMatchObject({ level: 40, route: "/v1/large/sorted", need: resource });
     expect(line.err.stack).toMatch(byEngine({ postgres: /temp_file_limit/, clickhouse: /MEMORY_LIMIT/ }));
     const { text } = await ask("/metrics");
     const [, counted] =
@@ -135,17 +135,24 @@ describe("a query that needs more than the database gives it", async () => {
   });
 });
 
-it("a query that takes longer than it may is refused, and its caller is not told so where the client has gone", async () => {
-  const slow = await serveTo(engineUrl(), { STATEMENT_TIMEOUT_MS: "300" });
+it("a query that takes longer than it may is refused; one whose client has gone ends and is not counted", async () => {
+  const slow = await serveTo(engineUrl(), { STATEMENT_TIMEOUT_MS: "1500" });
   const key = KEYS.tier3;
   for (const form of ["", ".csv"])
     expect(statusAndBody(await sendRequest(slow.url, `/v1/large/slow${form}`, { key }))).toEqual(
       tooLarge("time"),
     );
-  const leaving = AbortSignal.timeout(100);
-  await expect(
-    fetch(`${slow.url}/v1/large/slow.ndjson`, { headers: { "x-api-key": key }, signal: leaving }),
+  await expect.poll(() => readers(schema)).toBe(0);
+  const leaving = new AbortController();
+  const left = expect(
+    fetch(`${slow.url}/v1/large/slow.ndjson`, { headers: { "x-api-key": key }, signal: leaving.signal }),
   ).rejects.toThrow();
+  await expect.poll(() => readers(schema)).toBe(1);
+  leaving.abort();
+  await left;
+  await expect.poll(() => readers(schema)).toBe(0);
+  // The server has read by now how the query ended.
+  expect((await sendRequest(slow.url, "/v1/large/small", { key })).status).toBe(200);
   const { text } = await sendRequest(slow.url, "/metrics", { key });
   expect(text).toContain(`routewright_queries_too_large_total{route="/v1/large/slow"} 2`);
 });
