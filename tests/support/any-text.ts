@@ -25,22 +25,37 @@ function indexOf(text: unknown): number {
 export const anyText = (maxLength?: number): fc.Arbitrary<string> =>
   fc.string({ unit: codePoint, ...(maxLength !== undefined && { maxLength }) });
 
-/** Segments of a path, percent-encoded. */
-const segments = fc.array(anyText(8).map(encodeURIComponent), { maxLength: 4 });
+const ALPHANUMERIC = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-/** Paths as `fc.webPath()` has them. */
-export const webPath: fc.Arbitrary<string> = segments.map((all) => all.map((each) => `/${each}`).join(""));
+/** What RFC 3986 lets stand unescaped in a segment of a path. */
+const IN_SEGMENT = `${ALPHANUMERIC}-._~!$&'()*+,;=:@`;
 
-/** Addresses with paths, parameters and fragments, as `fc.webUrl()` has them. */
+/** Text of an address: mostly these characters, and of all others some, percent-encoded. */
+const addressText = (unescaped: string): fc.Arbitrary<string> =>
+  fc.string({
+    unit: fc.oneof(
+      { weight: 10, arbitrary: fc.constantFrom(...Array.from(unescaped)) },
+      { weight: 1, arbitrary: codePoint.map(encodeURIComponent) },
+    ),
+  });
+
+/** Paths with the characters of `fc.webPath()`. */
+export const webPath: fc.Arbitrary<string> = fc
+  .array(addressText(IN_SEGMENT), { maxLength: 4 })
+  .map((all) => all.map((each) => `/${each}`).join(""));
+
+const queryOrFragment = addressText(`${IN_SEGMENT}/?`);
+
+/** Addresses with paths, parameters and fragments, of the characters of `fc.webUrl()`. */
 export const webUrl: fc.Arbitrary<string> = fc
   .tuple(
     fc.constantFrom("http", "https"),
     fc.webAuthority(),
     webPath,
-    fc.option(segments),
-    fc.option(anyText(8).map(encodeURIComponent)),
+    fc.option(queryOrFragment),
+    fc.option(queryOrFragment),
   )
   .map(([scheme, authority, path, query, fragment]) => {
-    const behind = [query && `?${query.join("&")}`, fragment !== null && `#${fragment}`];
+    const behind = [query !== null && `?${query}`, fragment !== null && `#${fragment}`];
     return `${scheme}://${authority}${path}${behind.filter(Boolean).join("")}`;
   });
