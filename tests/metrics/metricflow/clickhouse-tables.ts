@@ -2,7 +2,7 @@ import { clickhouse, clickhouseUrl, ownDatabase } from "../../support/clickhouse
 import { queryAt } from "../../support/database.js";
 import { serveManifest } from "../../support/service.js";
 import { clickhouseType } from "../pay-tables.js";
-import { PATIENT } from "./folders.js";
+import { longTimeout } from "./folders.js";
 
 const TABLES = `SELECT nspname AS schema, relname AS name,
     json_agg(json_build_array(attname, format_type(atttypid, atttypmod)) ORDER BY attnum) AS columns
@@ -25,7 +25,7 @@ export async function serveCopy(manifest: object, database: string): Promise<str
   for (const [schema, name] of own) text = text.replaceAll(JSON.stringify(schema), JSON.stringify(name));
   const mapped = JSON.parse(text) as { readonly metadata: object };
   const built = { ...mapped, metadata: { ...mapped.metadata, adapter_type: "clickhouse" } };
-  return serveManifest(built, { DATABASE_URL: clickhouseUrl(), ...PATIENT });
+  return serveManifest(built, { DATABASE_URL: clickhouseUrl(), ...longTimeout });
 }
 
 async function copy({ schema, name, columns }: Table, to: string, database: string): Promise<void> {

@@ -22,7 +22,7 @@ interface Metric {
 }
 
 /** On a busy machine a question may take long. */
-export const PATIENT = { STATEMENT_TIMEOUT_MS: "300000" } as const;
+export const longTimeout = { STATEMENT_TIMEOUT_MS: "300000" } as const;
 
 /** A project that is served, beside MetricFlow over the same rows. */
 export interface ServedFolder {
@@ -43,7 +43,7 @@ export async function serveFolder(folder: string, path: (metric: string) => stri
   if (existsSync(join(folder, "setup.sql"))) await queryAt(database, read("setup.sql"));
   const file = join(mkdtempSync(join(tmpdir(), "routewright-test-")), "manifest.json");
   writeFileSync(file, JSON.stringify(manifest));
-  const url = await serveManifest(manifest, { DATABASE_URL: database, ...PATIENT });
+  const url = await serveManifest(manifest, { DATABASE_URL: database, ...longTimeout });
   return {
     manifest,
     url,
