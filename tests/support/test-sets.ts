@@ -63,7 +63,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ),
     ...within("server/release", "adapter", "copies", "damaged-folder", "damaged-installation"),
     ...within("watch", "config", "guard", "refresh", "serve-freshness", "serve-run-results", "watch-command"),
-    ...within("postgres", "connections", "lost-connections", "outage", "swaps-under-traffic"),
+    ...within("postgres", "connections", "lost-connections", "outage", "swaps-under-traffic", "too-large"),
     ...within("postgres/embedded"),
     ...within("clickhouse", "changes-under-traffic", "errors-behind", "faults"),
     ...within("core/handler", "errors-behind", "replica", "too-large"),
