@@ -24,16 +24,16 @@ async function behindReplica() {
   const { url, recordBuilds } = await startManifest(manifest, { DATABASE_URL: replica.url });
   return {
     /**
-     * A build of an incremental model. Resolves with its place in the log, once the commit is acknowledged. (Where a table is
+     * A build of an incremental model. Resolves with its LSN, once the commit is acknowledged. (Where a table is
      * replaced, a replica that waits with the commit holds its lock meanwhile: readers wait for the new rows.)
      */
     build: async (build: number, commit: "local" | "remote_apply" = "local"): Promise<unknown> => {
       await primary.query(`SET synchronous_commit = ${commit}; BEGIN; DELETE FROM numbers;
         INSERT INTO numbers VALUES (${String(build)}); COMMIT`);
-      const [row] = await primary.query("SELECT pg_current_wal_flush_lsn()::text AS place");
-      return row?.["place"];
+      const [row] = await primary.query("SELECT pg_current_wal_flush_lsn()::text AS lsn");
+      return row?.["lsn"];
     },
-    announce: (day: number) =>
+    recordBuild: (day: number) =>
       recordBuilds([{ node: "model.test.numbers", completedAt: Date.UTC(2026, 4, day) }]),
     /** The date of the build that the response names, and of which build its rows are. */
     ask: async () => {
@@ -49,8 +49,8 @@ async function behindReplica() {
         .poll(() => replica.query("SELECT current_setting('recovery_min_apply_delay') AS delay"))
         .toEqual([{ delay }]);
     },
-    hasReplayed: async (place: unknown) => {
-      const [row] = await replica.query("SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS done", [place]);
+    hasReplayed: async (lsn: unknown) => {
+      const [row] = await replica.query("SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS done", [lsn]);
       return row?.["done"];
     },
     waitForReplica: async () => {
@@ -63,33 +63,33 @@ async function behindReplica() {
   };
 }
 
-it("a build that is announced before a replica has it puts old rows under its tag until the next; one that the replica has replayed does not", async () => {
-  const { build, announce, ask, tag, replayLater, hasReplayed, waitForReplica } = await behindReplica();
-  announce(1);
+it("a build that is recorded before a replica has it puts old rows under its tag until the next; one that the replica has replayed does not", async () => {
+  const { build, recordBuild, ask, tag, replayLater, hasReplayed, waitForReplica } = await behindReplica();
+  recordBuild(1);
   expect(await ask()).toEqual([1, 0]);
 
   await replayLater(REPLAYS_LATER);
   const first = await tag();
-  const place = await build(2);
-  announce(2);
-  expect([await hasReplayed(place), await ask()]).toEqual([false, [2, 0]]);
+  const lsn = await build(2);
+  recordBuild(2);
+  expect([await hasReplayed(lsn), await ask()]).toEqual([false, [2, 0]]);
   const early = await tag();
   expect(early).not.toBe(first);
   await replayLater("0");
-  await expect.poll(() => hasReplayed(place)).toBe(true);
+  await expect.poll(() => hasReplayed(lsn)).toBe(true);
   // A client may hold the old rows under this tag: they are not replaced under it.
   expect([await ask(), await tag()]).toEqual([[2, 0], early]);
 
-  // Announced once the replica has replayed it.
+  // Recorded once the replica has replayed it.
   await replayLater("200ms");
   const next = await build(3);
   await expect.poll(() => hasReplayed(next)).toBe(true);
-  announce(3);
+  recordBuild(3);
   expect(await ask()).toEqual([3, 3]);
 
   // The commit itself waits.
   await waitForReplica();
   const last = await build(4, "remote_apply");
-  announce(4);
+  recordBuild(4);
   expect([await hasReplayed(last), await ask()]).toEqual([true, [4, 4]]);
 });

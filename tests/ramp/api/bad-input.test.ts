@@ -233,7 +233,7 @@ describe("a bad request", () => {
   });
 
   it.each(["2026-01-01T00:00:00.123456Z", "2026-01-01t00:00:00+15:59", "0001-01-01T00:00:00Z"])(
-    "is none where its time is %s",
+    "is a good request where its time is %s",
     async (time) => {
       const query = new URLSearchParams({ createdSince: time }).toString();
       for (const path of ["/v1/events", "/v1/intents"])
