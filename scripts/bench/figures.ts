@@ -1,6 +1,9 @@
 /** `BENCH_SHORT`: short rounds and few cases, for a look. */
 export const IS_SHORT = process.env["BENCH_SHORT"] !== undefined;
 
+/** What is printed above figures. */
+const titled = (title: string): string => (IS_SHORT ? `${title} (short rounds: rough figures)` : title);
+
 /** What a section gets. */
 export interface Setting {
   /** Folder for files, kept from run to run. */
@@ -75,7 +78,7 @@ export function isMet({ ratio: { median }, limit }: Bar): boolean {
 
 export function printTable({ title, rows, note }: Table): void {
   const shown = Object.entries(rows).map(([name, figures]) => [name, rounded(figures)]);
-  console.log(`\n${title}`);
+  console.log(`\n${titled(title)}`);
   console.table(Object.fromEntries(shown));
   if (note !== undefined) console.log(note);
 }
@@ -86,7 +89,7 @@ export function printPageTable({ title, head, rows }: PageTable): void {
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(" | ")} |`;
   const rule = widths.map((width) => "-".repeat(width));
-  console.log([`\n${title}\n`, ...[head, rule, ...rows].map(line)].join("\n"));
+  console.log([`\n${titled(title)}\n`, ...[head, rule, ...rows].map(line)].join("\n"));
 }
 
 /** A number as pages have it: with commas, from 100 on without a fraction. Empty where it was not measured. */
@@ -103,7 +106,7 @@ export function printBars(bars: readonly Bar[]): void {
     const verdict = isMet(bar) ? "ok" : "MISSED";
     return [bar.name, { verdict, ...bar.limit, ...rounded({ ...bar.ratio }) }];
   });
-  console.log("\nBars: the median of the rounds' ratios, and its limit");
+  console.log(`\n${titled("Bars: the median of the rounds' ratios, and its limit")}`);
   console.table(Object.fromEntries(shown));
 }
 
@@ -151,16 +154,17 @@ export function ratioOf(numerators: readonly number[], denominators: readonly nu
 }
 
 /** Many short rounds rather than few long ones: a disturbance of the machine then falls on all subjects alike. */
-const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? (IS_SHORT ? 3 : 9));
+const ROUNDS = IS_SHORT ? 3 : 9;
 
 /**
  * Measures subjects in turn and returns the samples of each by round. Every other round runs in reverse order, so that a
- * machine that slows down steadily favours no subject.
+ * machine that slows down steadily favours no subject. `BENCH_ROUNDS` overrides the number of rounds.
  */
 export async function interleave<Name extends string, Sample>(
   subjects: Readonly<Record<Name, () => Promise<Sample>>>,
-  rounds = ROUNDS,
+  usualRounds = ROUNDS,
 ): Promise<Record<Name, Sample[]>> {
+  const rounds = Number(process.env["BENCH_ROUNDS"] ?? usualRounds);
   const names = Object.keys(subjects) as Name[];
   const samples = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Sample[]>;
   for (let round = 0; round < rounds; round++) {

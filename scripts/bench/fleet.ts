@@ -21,8 +21,8 @@ export interface Fleet {
 }
 
 /**
- * Seconds after the deploy until half of the servers, and all, serve the new release, and until all know of dbt's build. Of the
- * responses until the last of these, the percentage from the old release, and of those 304 for rows that dbt has replaced.
+ * Seconds after the deploy until half of the servers, and all, serve the new release, and until all know of dbt's build. Of all
+ * responses until the last of these, the percentage from the old release, and the percentage that are 304 for rows that dbt has replaced.
  * Percentage of the clients that got the old release after the new one. Queries a second before the deploy, and in the busiest 10 seconds after it. Requests to the
  * manifest's host in its busiest second, and MB that the deploy costs it.
  */

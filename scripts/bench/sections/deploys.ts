@@ -58,9 +58,12 @@ function pageOf({ start, refresh, manifest }: DeployTimes): PageTable {
       "half of the servers",
       "all",
       "all know of dbt's build",
-      "responses of the old release until then",
+      "responses of the old release until all know",
     ],
-    ...["304 for rows that dbt has replaced until then", "clients that see the old one after the new"],
+    ...[
+      "304 for rows that dbt has replaced, of all responses until all know",
+      "clients that see the old one after the new",
+    ],
     ...["queries a second, at most", "polls a second, at most"],
   ];
   return { title: `## A deploy to many servers (${inputs})`, head, rows };
