@@ -99,11 +99,11 @@ describe("a query that needs more than the database gives it", async () => {
 
   it("is in the log and counted where a part of its rows has been sent", async () => {
     const route = "/v1/large/late";
-    const response = await begin(poor.url + route, KEYS.tier3);
+    const response = await begin(limited.url + route, KEYS.tier3);
     expect(response.statusCode).toBe(200);
     await expect(buffer(response)).rejects.toThrow();
-    const line = await loggedFailure(poor, String(response.headers["x-request-id"]), "query too large");
-    expect(line).toMatchObject({ level: 40, route, need: SCARCE });
+    const line = await loggedFailure(limited, String(response.headers["x-request-id"]), "query too large");
+    expect(line).toMatchObject({ level: 40, route, need: resource });
     const { text } = await ask("/metrics");
     expect(text).toContain(`routewright_queries_too_large_total{route="${route}"} 1`);
   });
