@@ -80,7 +80,10 @@ const AVERAGE: Leaf = { kind: "leaf", fact: "", filters: [], aggregation: "avera
 function filled(build: GroupsBuild, use: LeafUse, totals: PlanStep): PlanStep {
   const { leaf } = use;
   const grain = timeGrainOf(build, leaf);
-  const rows = leaf.onSpine === true ? onSpine(build, use, totals, { grain, on: [PERIOD] }) : totals;
+  // A week in two of a group is there with each of them. Any other period is in one; what is made of one may be null.
+  const periods = timeGroups(build, leaf).filter(({ derived }) => grain === "week" && derived === undefined);
+  const on = [PERIOD, ...periods.map(groupName)];
+  const rows = leaf.onSpine === true ? onSpine(build, use, totals, { grain, on }) : totals;
   if (leaf.fill === undefined) return rows;
   const names = [PERIOD, ...build.grouping.groups.map(groupName)];
   return compute(rows, ...kept(names), [VALUE, filledValue(leaf)]);

@@ -39,6 +39,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/metrics/readiness.test.ts",
   "tests/metrics/roll-ups.test.ts",
   "tests/metrics/totals-of-types.test.ts",
+  "tests/metrics/weeks-on-spine.test.ts",
   "tests/verify/roll-ups.test.ts",
   "tests/suggest/roll-ups.test.ts",
   "tests/commands/columns.test.ts",
