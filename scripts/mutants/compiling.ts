@@ -8,8 +8,8 @@ interface Changed {
 }
 
 /**
- * Those of some changes that compile, each alone in its file. One of each file is checked at a time. Errors in files that use a
- * changed one are not looked for: what a file exports has its type written down.
+ * Those of some changes that compile, each alone in its file. One of each file is checked at a time; one that does not compile then is
+ * checked again while no other file is changed. Errors in files that use a changed one are not looked for.
  */
 export function compilingOf<C extends Changed>(changes: readonly C[]): readonly C[] {
   const texts = new Map<string, string>();
@@ -23,14 +23,17 @@ export function compilingOf<C extends Changed>(changes: readonly C[]): readonly 
     const path = resolve(file);
     return [...service.getSyntacticDiagnostics(path), ...service.getSemanticDiagnostics(path)].length === 0;
   };
-  return roundsOf(changes).flatMap((round) => {
+  const compilingIn = (round: readonly C[]): readonly C[] => {
     const now = new Map(round.map(({ file, whole }) => [resolve(file), whole]));
     for (const file of new Set([...texts.keys(), ...now.keys()]))
       versions.set(file, (versions.get(file) ?? 0) + 1);
     texts.clear();
     now.forEach((text, file) => texts.set(file, text));
     return round.filter(compiles);
-  });
+  };
+  const found = roundsOf(changes).flatMap(compilingIn);
+  const others = changes.filter((change) => !found.includes(change));
+  return [...found, ...others.flatMap((change) => compilingIn([change]))];
 }
 
 function roundsOf<C extends Changed>(changes: readonly C[]): readonly (readonly C[])[] {

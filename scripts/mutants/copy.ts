@@ -1,7 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
-  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -12,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { TestSet } from "../../tests/support/test-sets.js";
-import { reachedIn, setUpFor, SWITCHED_ON } from "./switches.js";
+import { type Coverage, setUpFor, takeCovered, turnOn } from "./switches.js";
 
 /** A run of tests that takes longer is in a loop that the mutant made, unless the machine is busy. */
 const RUN_MS = Number(process.env["MUTANT_RUN_MINUTES"] ?? 15) * 60_000;
@@ -23,7 +22,6 @@ interface Ended {
   readonly code: number | null;
   /** Whether a signal ended it, as after `RUN_MS`. */
   readonly isStopped: boolean;
-  readonly output: string;
 }
 
 interface FileResult {
@@ -31,17 +29,34 @@ interface FileResult {
   readonly status: string;
 }
 
+/** What fails outside of the test files. */
+export const OUTSIDE = "(outside of the tests)";
+export const NO_END = "(no end)";
+
 /** A copy of the repository's last commit with its own `dist/`, so that nobody's sources change. */
 export class Copy {
   readonly root: string;
+  /** Where switches read and write. */
+  readonly switches: string;
+  /** What the last command printed. */
+  output = "";
+  /** Holds the name while it is built without a mutant. */
+  readonly #ready: string;
+  #on = 0;
 
-  constructor(folder: string) {
+  /** The name tells copies of one folder apart whose sources have other switches. */
+  constructor(
+    folder: string,
+    readonly name: string,
+  ) {
     this.root = join(folder, "tree");
+    this.switches = join(this.root, ".data/switches");
+    this.#ready = join(folder, "ready");
   }
 
   /** Replaces what a run before left in the folder. */
-  static make(repository: string, folder: string): Copy {
-    const copy = new Copy(folder);
+  static make(repository: string, folder: string, name: string): Copy {
+    const copy = new Copy(folder, name);
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(join(copy.root, "node_modules"), { recursive: true });
     execFileSync("sh", ["-c", `git archive HEAD | tar -x -C "${copy.root}"`], { cwd: repository });
@@ -51,69 +66,56 @@ export class Copy {
     return copy;
   }
 
-  /** The same copy in a second folder, so that two mutants run at a time. */
-  again(folder: string): Copy {
-    const copy = new Copy(folder);
-    rmSync(folder, { recursive: true, force: true });
-    cpSync(this.root, copy.root, { recursive: true, verbatimSymlinks: true });
-    linkWorkspace(copy.root);
-    return copy;
-  }
-
-  /** Does something while files have another text, and puts them back. */
-  async with<Result>(texts: ReadonlyMap<string, string>, work: () => Promise<Result>): Promise<Result> {
-    const originals = new Map([...texts.keys()].map((file) => [file, this.#read(file)] as const));
-    this.write(texts);
-    try {
-      return await work();
-    } finally {
-      this.write(originals);
-    }
+  /** Whether a call before has left it built without a mutant. */
+  get isReady(): boolean {
+    return existsSync(this.#ready) && readFileSync(this.#ready, "utf8") === this.name;
   }
 
   write(texts: ReadonlyMap<string, string>): void {
     for (const [file, text] of texts) writeFileSync(join(this.root, file), text);
   }
 
-  #read(file: string): string {
-    return readFileSync(join(this.root, file), "utf8");
-  }
-
-  /** Where switches note what runs. */
-  get notes(): string {
-    return join(this.root, ".data/reached");
-  }
-
-  /** Builds with switches, which are off until a run turns one on. */
-  async switched(sources: ReadonlyMap<string, string>): Promise<void> {
-    mkdirSync(this.notes, { recursive: true });
-    this.write(new Map([...sources, [SET_UP, this.#read(SET_UP) + setUpFor(this.notes)]]));
+  /** Builds with switches, which are off until one is turned on. Resolves with the numbers of the places that the build itself runs. */
+  async switched(sources: ReadonlyMap<string, string>): Promise<readonly number[]> {
+    const setUp = readFileSync(join(this.root, SET_UP), "utf8") + setUpFor(this.switches);
+    this.write(new Map([...sources, [SET_UP, setUp]]));
+    this.turn(0);
     await this.build();
+    return [...this.takeCovered().keys()];
   }
 
-  /** Of some test files those that pass with all switches off. They note which places they run. */
-  async passing(files: readonly string[], set: TestSet): Promise<readonly string[]> {
-    const results = (await this.#results(files, set, null)) ?? [];
-    const named = results.map(({ name, status }) => [name.slice(this.root.length + 1), status] as const);
-    const failing = new Set(named.filter(([, status]) => status !== "passed").map(([file]) => file));
-    return [...new Set(named.map(([file]) => file))].filter((file) => !failing.has(file));
+  /** Turns one mutant on for what starts from now on, or none by 0. */
+  turn(number: number): void {
+    this.#on = number;
+    turnOn(this.switches, number);
   }
 
-  /** Test files by the number of a place, as far as they have run. */
-  reached(): Readonly<Record<string, readonly string[]>> {
-    return reachedIn(this.notes, this.root);
+  /** What tests have run since the last call. */
+  takeCovered(): ReadonlyMap<number, Coverage> {
+    return takeCovered(this.switches, this.root);
+  }
+
+  /** Of some test files those that pass; null if not all of them came to an end. */
+  async passing(files: readonly string[], set: TestSet): Promise<readonly string[] | null> {
+    const results = (await this.#results(files, set)) ?? [];
+    const statusesOf = (file: string): readonly string[] =>
+      results.filter(({ name }) => name === join(this.root, file)).map(({ status }) => status);
+    if (files.some((file) => statusesOf(file).length === 0)) return null;
+    return files.filter((file) => statusesOf(file).every((status) => status === "passed"));
   }
 
   async build(): Promise<void> {
-    const { code, output } = await this.#run(["npm", "run", "--silent", "build"]);
-    if (code !== 0) throw new Error(`The sources cannot be built:\n${output}`);
+    // A mutant that the build runs stays in what it writes.
+    rmSync(this.#ready, { force: true });
+    const { code } = await this.#run(["npm", "run", "--silent", "build"]);
+    if (code !== 0) throw new Error(`The sources cannot be built:\n${this.output}`);
+    if (this.#on === 0) writeFileSync(this.#ready, this.name);
   }
 
   /** The first of these test files that fails, on the engines that the set runs them on; null if none does. */
-  async failureOf(files: readonly string[], set: TestSet, mutant: number | null): Promise<string | null> {
-    if (files.length === 0) return null;
-    const results = await this.#results(files, set, mutant);
-    if (results === null) return "(no end)";
+  async failureOf(files: readonly string[], set: TestSet): Promise<string | null> {
+    const results = await this.#results(files, set, "--bail", "1");
+    if (results === null) return NO_END;
     const failed = results.find(({ status }) => status === "failed");
     return failed ? failed.name.slice(this.root.length + 1) : null;
   }
@@ -122,23 +124,18 @@ export class Copy {
   async #results(
     files: readonly string[],
     set: TestSet,
-    mutant: number | null,
+    ...options: readonly string[]
   ): Promise<readonly FileResult[] | null> {
     const written = join(this.root, ".data/results.json");
     rmSync(written, { force: true });
-    const reporter = [
-      ...(mutant === null ? [] : ["--bail", "1"]),
-      "--reporter=json",
-      "--outputFile",
-      written,
-    ];
-    const env = { TEST_SET: set, ...(mutant !== null && { [SWITCHED_ON]: String(mutant) }) };
-    const { code, isStopped, output } = await this.#run([...VITEST, ...reporter, ...files], env);
+    const all = [...VITEST, ...options, "--reporter=json", "--outputFile", written, ...files];
+    const { code, isStopped } = await this.#run(all, { TEST_SET: set });
     if (isStopped) return null;
-    if (!existsSync(written)) throw new Error(`The test runner gave no results:\n${output}`);
-    const { testResults } = JSON.parse(readFileSync(written, "utf8")) as { testResults: FileResult[] };
+    const { testResults } = (
+      existsSync(written) ? JSON.parse(readFileSync(written, "utf8")) : { testResults: [] }
+    ) as { readonly testResults: readonly FileResult[] };
     const hasFailed = testResults.some(({ status }) => status === "failed");
-    const outside = { name: join(this.root, "(outside of the tests)"), status: "failed" };
+    const outside = { name: join(this.root, OUTSIDE), status: "failed" };
     return code === 0 || hasFailed ? testResults : [...testResults, outside];
   }
 
@@ -154,9 +151,9 @@ export class Copy {
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
     });
-    let output = "";
+    this.output = "";
     for (const stream of [child.stdout, child.stderr])
-      stream.on("data", (chunk) => (output = (output + String(chunk)).slice(-1_000_000)));
+      stream.on("data", (chunk) => (this.output = (this.output + String(chunk)).slice(-100_000)));
     const end = (): void => {
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
     };
@@ -165,7 +162,7 @@ export class Copy {
     const [code] = (await once(child, "close")) as [number | null];
     process.off("exit", end);
     clearTimeout(timer);
-    return { code, output, isStopped: code === null };
+    return { code, isStopped: code === null };
   }
 }
 

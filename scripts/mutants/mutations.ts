@@ -8,7 +8,7 @@ export interface Mutation {
   /** What stands in its place. */
   readonly text: string;
   /** Whether it runs once, as its file is loaded. */
-  readonly isOfLoading: boolean;
+  readonly isStatic: boolean;
 }
 
 /** Offsets in a text. */
@@ -44,12 +44,12 @@ export function mutationsOf(text: string): readonly Mutation[] {
     if (ts.isTypeNode(node) || ts.isImportDeclaration(node)) return;
     const add = (kind: Mutation["kind"], at: ts.Node, replacement: string): void => {
       const expression = { start: at.getStart(source), end: at.end };
-      found.push({ kind, expression, text: replacement, isOfLoading: !isInFunction(at) });
+      found.push({ kind, expression, text: replacement, isStatic: !isInFunction(at) });
     };
     if (ts.isBinaryExpression(node)) {
       const other = otherOperator(node);
-      if (other !== undefined)
-        add("operator", node, `${node.left.getText(source)} ${other} ${node.right.getText(source)}`);
+      const [left, right] = [node.left, node.right].map((operand) => enclosed(operand, source));
+      if (other !== undefined) add("operator", node, `(${left} ${other} ${right})`);
     }
     const condition = conditionOf(node);
     if (condition) add("condition", condition, `!(${condition.getText(source)})`);
@@ -69,6 +69,14 @@ export function mutationsOf(text: string): readonly Mutation[] {
 function otherOperator({ left, operatorToken, right }: ts.BinaryExpression): string | undefined {
   const isOfTexts = operatorToken.kind === SyntaxKind.PlusToken && (isText(left) || isText(right));
   return isOfTexts ? undefined : OPERATORS[operatorToken.kind];
+}
+
+/** An operand as it is written. The other operator may bind more closely than the operand's own. */
+function enclosed(operand: ts.Expression, source: ts.SourceFile): string {
+  const text = operand.getText(source);
+  const isSplit =
+    ts.isBinaryExpression(operand) || ts.isAsExpression(operand) || ts.isSatisfiesExpression(operand);
+  return isSplit ? `(${text})` : text;
 }
 
 function isText(node: ts.Expression): boolean {

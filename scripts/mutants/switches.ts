@@ -1,8 +1,9 @@
 /**
  * Sources that hold many mutants, each behind a switch: they are built once, and each run turns on one of them, or none. A switch also
- * notes which test files run its place: the others cannot notice the mutant.
+ * notes which test files run its place: the others cannot notice the mutant. What switches read and write is in files, since many
+ * commands that tests start inherit nothing of the environment.
  */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import type { Mutation } from "./mutations.js";
@@ -12,10 +13,20 @@ export interface Switched extends Mutation {
   readonly number: number;
 }
 
-/** What a worker of the tests notes in a file of its own, and a place in one of the place's. */
+/** Which tests run a place. */
+export interface Coverage {
+  /** `UNKNOWN` is one of them where a process ran it that no test file is known to have started. */
+  readonly tests: readonly string[];
+  /** Whether a test file ran it as it loaded: a further one in the same worker finds it loaded. */
+  readonly isAtLoad: boolean;
+}
+
+export const UNKNOWN = "unknown";
+/** Holds the number of the mutant that is on; 0 for none. */
+const ON = "on";
+/** What a worker of the tests notes in a file of its own, and what each process notes of the places it runs. */
 const WORKER = "worker-";
-/** Names the mutant that is on, in the environment of a run: commands that tests start inherit it. */
-export const SWITCHED_ON = "MUTANT";
+const PROCESS = "process-";
 
 export interface WithSwitches {
   readonly text: string;
@@ -62,12 +73,17 @@ function switchIn(folder: string): string {
   return `
 function isMutant(number) {
   const { process } = globalThis;
-  const known = (globalThis.mutants ??= { reached: {}, on: Number(process?.env.${SWITCHED_ON}) });
-  known.reached[number] ??= process && note();
+  const fs = () => process.getBuiltinModule("fs");
+  const known = (globalThis.mutants ??= {
+    covered: {},
+    on: process ? Number(fs().readFileSync(${JSON.stringify(join(folder, ON))}, "utf8")) : 0,
+  });
+  known.covered[number] ??= process && note();
   return known.on === number;
   function note() {
-    const line = \`\${process.pid} \${process.ppid} \${Date.now()}\\n\`;
-    if (!known.on) process.getBuiltinModule("fs").appendFileSync(${JSON.stringify(`${folder}/`)} + number, line);
+    const own = [number, process.ppid, Date.now(), known.isLoading ? "load" : "run", known.file ?? ""];
+    const file = ${JSON.stringify(join(folder, PROCESS))} + process.pid;
+    if (!known.on) fs().appendFileSync(file, own.join(" ") + "\\n");
     return true;
   }
 }`;
@@ -78,35 +94,54 @@ function isValid(text: string): boolean {
   return diagnostics.length === 0;
 }
 
-/** What a set-up file of the tests does for switches: it notes when its worker begins with a test file. */
+/** What a set-up file of the tests does for switches: its worker begins with a test file, and loads it before its first hook runs. */
 export function setUpFor(folder: string): string {
   return `
-import { appendFileSync as noteAt } from "node:fs";
-const known = (globalThis as { mutants?: { reached: object } }).mutants;
-if (known) known.reached = {};
-if (process.env["${SWITCHED_ON}"] === undefined)
-  noteAt(\`${join(folder, WORKER)}\${process.pid}\`, \`\${Date.now()} \${expect.getState().testPath}\\n\`);
+import { appendFileSync as noteAt, readFileSync as readOn } from "node:fs";
+import { beforeAll as onceLoaded } from "vitest";
+const on = Number(readOn(${JSON.stringify(join(folder, ON))}, "utf8"));
+const mutants = { covered: {}, on, isLoading: true, file: expect.getState().testPath };
+Object.assign(globalThis, { mutants });
+if (on === 0) noteAt(\`${join(folder, WORKER)}\${process.pid}\`, \`\${Date.now()} \${mutants.file}\\n\`);
+onceLoaded(() => void (mutants.isLoading = false));
 `;
 }
 
-/** Test files by the number of a place that they run; `unknown` where a process ran it that none is known to have started. */
-export function reachedIn(folder: string, root: string): Readonly<Record<string, readonly string[]>> {
-  const names = existsSync(folder) ? readdirSync(folder) : [];
-  const linesOf = (name: string): readonly string[] =>
-    readFileSync(join(folder, name), "utf8").trim().split("\n");
-  const begun = new Map(
-    names
-      .filter((name) => name.startsWith(WORKER))
-      .map((name) => [name.slice(WORKER.length), linesOf(name)] as const),
-  );
-  const fileAt = (line: string): string => {
-    const [pid = "", parent = "", time] = line.split(" ");
-    const files = begun.get(pid) ?? begun.get(parent) ?? [];
-    const [, path] = files.findLast((file) => Number(file.split(" ")[0]) <= Number(time))?.split(" ") ?? [];
-    return path?.slice(root.length + 1) ?? UNKNOWN;
-  };
-  const numbers = names.filter((name) => !name.startsWith(WORKER));
-  return Object.fromEntries(numbers.map((name) => [name, [...new Set(linesOf(name).map(fileAt))]]));
+/** Turns one mutant on for what starts from now on, or none by 0. Commands of other users note places too. */
+export function turnOn(folder: string, number: number): void {
+  mkdirSync(folder, { recursive: true });
+  chmodSync(folder, 0o777);
+  writeFileSync(join(folder, ON), String(number));
 }
 
-export const UNKNOWN = "unknown";
+/** By the number of a place that has run since the last call which tests ran it. */
+export function takeCovered(folder: string, root: string): ReadonlyMap<number, Coverage> {
+  const names = readdirSync(folder).filter((name) => name !== ON);
+  const notes = names.map(
+    (name) => [name, readFileSync(join(folder, name), "utf8").trim().split("\n")] as const,
+  );
+  for (const name of names) rmSync(join(folder, name));
+  const ofWorkers = notes.filter(([name]) => name.startsWith(WORKER));
+  const begun = new Map(ofWorkers.map(([name, lines]) => [name.slice(WORKER.length), lines]));
+  const covered = new Map<number, Coverage>();
+  for (const [name, lines] of notes.filter(([each]) => each.startsWith(PROCESS)))
+    for (const line of lines) {
+      const [number = "", parent = "", time, phase, own = ""] = line.split(" ");
+      const path = own || fileAt(begun.get(name.slice(PROCESS.length)) ?? begun.get(parent), Number(time));
+      const test = path?.slice(root.length + 1) ?? UNKNOWN;
+      const found = { tests: [test], isAtLoad: phase === "load" };
+      covered.set(Number(number), joined(covered.get(Number(number)), found));
+    }
+  return covered;
+}
+
+/** The test file that a worker ran at a time. */
+function fileAt(begun: readonly string[] | undefined, time: number): string | undefined {
+  return begun?.findLast((line) => Number(line.split(" ")[0]) <= time)?.split(" ")[1];
+}
+
+/** What two runs have noted of one place. */
+export function joined(one: Coverage | undefined, other: Coverage): Coverage {
+  const tests = [...new Set([...(one?.tests ?? []), ...other.tests])];
+  return { tests, isAtLoad: one?.isAtLoad === true || other.isAtLoad };
+}
