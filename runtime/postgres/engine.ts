@@ -294,8 +294,7 @@ function retryConflicts<T>(until: number, context: QueryContext, run: () => Prom
     run().catch(async (error: unknown) => {
       if (!isConflict(error)) throw error;
       if (!context.isStillNeeded()) throw new QueryAbandoned();
-      if (performance.now() + pauseMs > until)
-        throw conflictError(error);
+      if (performance.now() + pauseMs > until) throw conflictError(error);
       await sleep(pauseMs);
       return attempt(Math.min(2 * pauseMs, LONGEST_PAUSE_MS));
     });

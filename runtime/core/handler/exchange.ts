@@ -20,8 +20,8 @@ import { prefersProblem } from "../response/content-negotiation.js";
 import { NO_ROWS, type Sent, StreamAborted } from "../response/respond.js";
 import { QueryTooLarge } from "../warehouse/warehouse.js";
 import type { Gateway } from "./gateway.js";
+import { limitError } from "./limit-error.js";
 import { recordRequest, StepTimes } from "./record-request.js";
-import { limitError } from "./run.js";
 
 /** Who may call a route of the data API. */
 export interface RouteAccess {

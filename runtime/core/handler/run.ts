@@ -12,11 +12,9 @@ import type { Answer, AnsweredRows, QueryResult, RowClaims } from "../response/a
 import { deprecationHeaders, isFresh } from "../response/respond.js";
 import { completed } from "../response/whole-results.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
-import { Overloaded } from "../warehouse/fair-queue.js";
 import {
   DatabaseUnreachable,
   QueryAbandoned,
-  QueryTooLarge,
   SourceFailed,
   type QueryColumns,
   type QueryContext,
@@ -27,6 +25,7 @@ import {
 } from "../warehouse/warehouse.js";
 import type { Exchange } from "./exchange.js";
 import type { Gateway } from "./gateway.js";
+import { limitError, RETRY_SECONDS } from "./limit-error.js";
 
 /** A request for rows, and how it reads them. */
 export interface RowsContext
@@ -296,21 +295,6 @@ async function totalOf(
   const { rows = null, hasMore = true } = result.kind === "buffered" ? result : {};
   if (rows !== null && !hasMore && !keyset?.after && (offset === 0 || rows > 0)) return offset + rows;
   return (await warehouse.aggregate(query, context, [])).count;
-}
-
-/** `Retry-After` of an overloaded server, or of one without its database, in seconds. */
-const RETRY_SECONDS = 1;
-
-/** The error of a query that is too large, or that the database has no room for: the log has the database's words. Null for any other. */
-export function limitError(log: Gateway["log"], failure: object, error: unknown): HttpError | null {
-  if (error instanceof Overloaded) {
-    if (error.cause !== undefined) log.warn(failure, "database overloaded");
-    return httpError("overloaded", { n: RETRY_SECONDS });
-  }
-  if (!(error instanceof QueryTooLarge)) return null;
-  const { need } = error;
-  log.warn({ ...failure, need }, "query too large");
-  return httpError("queryTooLarge", { need });
 }
 
 /** The error of a query that failed, which is logged where the caller cannot help it; null when nobody needs its rows. */
