@@ -126,7 +126,7 @@ it("a caller that joins a shared query late does not share its elapsed time limi
   await pause(2000);
   const second = results.get("key", slow, queryContext({ caller: callerNamed("key:second") }));
   await query(`INSERT INTO "${schema}".turn VALUES (1)`);
-  await expect(first).rejects.toThrow("time limit");
+  await expect(first).rejects.toThrow("needs more time");
   expect(await second).toMatchObject({ hasRunQuery: true });
 });
 
