@@ -1,4 +1,4 @@
-/** A query that needs more of the database than it may have: its caller is told so, in every form, and has to ask for less. */
+/** A query that needs more of the database than it may have: its caller gets an error that says what to ask instead, in every form. */
 import { buffer } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { loggedFailure, serve } from "../../support/command.js";

@@ -13,7 +13,7 @@ const PAUSE_MS = 50;
 /** A worker that does not respond within this time is not counted: a frozen one would have the others pause for nothing. */
 const RESPONSE_MS = 250;
 
-/** How often workers are told their limits: only then do callers that keep their connections reach a new worker. */
+/** How often workers get their limits: until then callers that keep their connections do not reach a new worker. */
 const CHECK_MS = 1_000;
 
 /**
