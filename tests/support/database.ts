@@ -47,6 +47,8 @@ export async function queryKept(
   sql: string,
   values?: readonly unknown[],
 ): Promise<Record<string, unknown>[]> {
+  // The server ends sessions a moment after it has answered: a kept one would be among them, in use again.
+  if (sql.includes("pg_terminate_backend")) await endKept(url);
   if (OF_A_SESSION.test(sql)) return queryAt(url, sql, values);
   let pool = kept.get(url);
   if (pool === undefined) {
