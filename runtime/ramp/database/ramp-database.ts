@@ -161,7 +161,6 @@ class PooledDatabase {
   ): Promise<T> {
     try {
       return await this.#inSession(begin, async (session) => {
-        // An error collects its stack, which each transaction would wait for.
         session.require(`${RECORDED_JUMPS} = $1`, [recorded], () => new ClockJumped());
         const tx = session.transactionAt(this.clock.now(recorded));
         const result = await work(tx);

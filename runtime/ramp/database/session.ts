@@ -16,18 +16,29 @@ const PRECONDITION_FAILED = "RW003";
 interface RowChange {
   readonly kind: "insert" | "update";
   readonly table: string;
-  readonly id: unknown;
+  /** What names the row among those of its project. */
+  readonly key: DatabaseRow;
   readonly columns: DatabaseRow;
 }
 
-function isJoined(last: RowChange | null, { kind, table, id, columns }: RowChange): last is RowChange {
-  const isSameRow = last !== null && kind === "update" && last.table === table && last.id === id;
-  return isSameRow && Object.keys(columns).every((name) => !(name in last.columns));
+function isSameRow(last: RowChange | null, { kind, table, key }: RowChange): last is RowChange {
+  if (last?.table !== table || kind === "insert") return false;
+  return Object.entries(key).every(([name, value]) => last.key[name] === value);
+}
+
+/** Both changes in one statement. The database checks each move of a status: it gets those in between as `via`. */
+function joined(last: RowChange, { columns }: RowChange): RowChange {
+  const { status, via = [] } = last.columns as {
+    readonly status?: unknown;
+    readonly via?: readonly unknown[];
+  };
+  const moves = "status" in columns && status !== undefined ? { via: [...via, status] } : {};
+  return { ...last, columns: { ...last.columns, ...columns, ...moves } };
 }
 
 /** The statement of a change, and its values. */
-function statementOf({ kind, table, id, columns }: RowChange): readonly [text: string, values: unknown[]] {
-  const values: unknown[] = kind === "insert" ? [] : [id];
+function statementOf({ kind, table, key, columns }: RowChange): readonly [text: string, values: unknown[]] {
+  const values: unknown[] = kind === "insert" ? [] : Object.values(key);
   const names = Object.keys(columns).map(columnOf);
   const given = Object.values(columns).map((value) => {
     const isComputed = value instanceof ComputedValue;
@@ -38,7 +49,11 @@ function statementOf({ kind, table, id, columns }: RowChange): readonly [text: s
   if (kind === "insert")
     return [`INSERT INTO ramp.${table} (${names.join(", ")}) VALUES (${given.join(", ")})`, values];
   const changes = names.map((name, at) => `${name} = ${given[at] ?? ""}`);
-  return [`UPDATE ramp.${table} SET ${changes.join(", ")} WHERE ${OF_PROJECT} AND id = $1`, values];
+  const row = Object.keys(key).map((name, at) => `${columnOf(name)} = $${String(at + 1)}`);
+  return [
+    `UPDATE ramp.${table} SET ${changes.join(", ")} WHERE ${[OF_PROJECT, ...row].join(" AND ")}`,
+    values,
+  ];
 }
 
 /** One transaction on its connection. */
@@ -73,9 +88,14 @@ export class DbSession {
   }
 
   /** Sends a condition without waiting for it: where it is false the transaction fails with `failure`, and no statement after it takes effect. */
-  require(condition: string, values: readonly unknown[], failure: () => Error): void {
-    this.send(`SELECT ramp.require_row(${condition})`, values).catch(() => {
-      if (this.failure instanceof PreconditionFailed) this.failure = failure();
+  require(condition: string, values: readonly unknown[], failure?: () => PreconditionFailed): void {
+    this.#requireBy(`SELECT ramp.require_row(${condition})`, values, failure);
+  }
+
+  /** @param failure an error collects its stack, so it is made only where it is needed */
+  #requireBy(text: string, values: readonly unknown[], failure?: () => PreconditionFailed): void {
+    this.send(text, values).catch((error: unknown) => {
+      if (failure && (error as pg.DatabaseError).code === PRECONDITION_FAILED) this.failure = failure();
     });
   }
 
@@ -89,7 +109,7 @@ export class DbSession {
 
   #changeRow(next: RowChange): void {
     const last = this.#change;
-    if (isJoined(last, next)) this.#change = { ...last, columns: { ...last.columns, ...next.columns } };
+    if (isSameRow(last, next)) this.#change = joined(last, next);
     else {
       this.#sendChange();
       this.#change = next;
@@ -115,14 +135,19 @@ export class DbSession {
       now,
       ...statementsBy((text, values) => this.send(text, values)),
       ahead: statementsBy((text, values) => this.#send(text, values)),
-      insert: (table, row) => this.#changeRow({ kind: "insert", table, id: row["id"], columns: row }),
-      update: (table, id, columns) => this.#changeRow({ kind: "update", table, id, columns }),
+      insert: (table, row) => this.#changeRow({ kind: "insert", table, key: row, columns: row }),
+      update: (table, row, columns) =>
+        this.#changeRow({ kind: "update", table, key: typeof row === "string" ? { id: row } : row, columns }),
       beforeCommit: (write, item) => {
         const items = this.#collected.get(write) ?? [];
         this.#collected.set(write, [...items, item]);
       },
-      requireRow: (text, values = []) =>
-        void this.send(`WITH found AS (${text}) SELECT ramp.require_row(count(*) > 0) FROM found`, values),
+      requireRow: (text, values = [], failure) =>
+        this.#requireBy(
+          `WITH found AS (${text}) SELECT ramp.require_row(count(*) > 0) FROM found`,
+          values,
+          failure,
+        ),
     };
   }
 }

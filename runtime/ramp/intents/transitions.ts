@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { recordChange } from "./intent-event.js";
-import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
+import { ComputedValue, OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
 import { orderIdOf } from "../database/id.js";
 import { bookOrder, bookVoid } from "./book.js";
 import type { OnboardingOrder } from "../providers/protocol.js";
@@ -57,14 +57,12 @@ export function addRequirement(tx: ProjectTransaction, intent: Intent, requireme
   return { ...intent, requirements: [...intent.requirements, requirement], updatedAt: tx.now };
 }
 
+const NOW = new ComputedValue(() => "now()");
+
 /** Without its event. */
 export function changeRequirement(tx: ProjectTransaction, intent: Intent, requirement: Requirement): Intent {
-  const { code, status, title, form, url, reason, attempt } = requirement;
-  tx.write(
-    `UPDATE ramp.requirements SET status = $3, title = $4, form = $5, url = $6, reason = $7, attempt = $8, updated_at = now()
-     WHERE ${OF_PROJECT} AND intent_id = $1 AND code = $2`,
-    [intent.id, code, status, title, form, url, reason, attempt],
-  );
+  const { code, ...columns } = requirement;
+  tx.update("requirements", { intentId: intent.id, code }, { ...columns, updatedAt: NOW });
   const requirements = intent.requirements.map((item) => (item.code === code ? requirement : item));
   return { ...intent, requirements, updatedAt: tx.now };
 }

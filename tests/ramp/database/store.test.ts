@@ -144,6 +144,46 @@ describe("moves", () => {
       await expect(move(status)).rejects.toMatchObject({ code: "RW001" });
   });
 
+  it("of one statement are each checked", async () => {
+    const project = await world.project();
+    const auth = await newCustomer(world, project);
+    const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp() });
+    const add = (code: string, via: string | null, status = "COMPLETED") =>
+      world.rows(
+        `INSERT INTO ramp.requirements (project_id, intent_id, code, position, title, via, status) VALUES ($1, $2, $3, 9, 'Title', $4, $5)
+         RETURNING status, via`,
+        [project.id, json.intent.id, code, via, status],
+      );
+    for (const via of [null, "{PENDING}", "{IN_PROGRESS}", "{PENDING,FAILED}", "{PENDING,NULL}", "{NULL}"])
+      await expect(add("REFUSED", via)).rejects.toMatchObject({ code: "RW001" });
+    expect(await add("TAKEN", "{PENDING,IN_PROGRESS}")).toEqual([{ status: "COMPLETED", via: null }]);
+    const cancel =
+      "UPDATE ramp.intents SET via = '{CANCELLED}', status = $2 WHERE id = $1 RETURNING status, via";
+    const left = world.rows(cancel, [json.intent.id, "PENDING_PAYMENT"]);
+    await expect(left).rejects.toMatchObject({ code: "RW001" });
+    expect(await world.rows(cancel, [json.intent.id, "CANCELLED"])).toEqual([
+      { status: "CANCELLED", via: null },
+    ]);
+  });
+
+  it("that follow each other in a transaction are one statement", async () => {
+    const project = await world.project();
+    const auth = await newCustomer(world, project);
+    const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp() });
+    const write = (...[first = "", ...others]: readonly string[]) =>
+      world.database.inProject(project.id, (tx) => {
+        const key = { intentId: json.intent.id as string, code: `CHECK_${String(others.length)}` };
+        tx.insert("requirements", { ...key, status: first, position: 9, title: "Title" });
+        for (const status of others) tx.update("requirements", key, { status });
+        return tx.row(
+          `SELECT pg_stat_get_xact_tuples_inserted(t)::int AS inserted, pg_stat_get_xact_tuples_updated(t)::int AS updated
+           FROM CAST('ramp.requirements' AS regclass) AS t`,
+        );
+      });
+    expect(await write("PENDING", "IN_PROGRESS", "COMPLETED")).toEqual({ inserted: 1, updated: 0 });
+    await expect(write("PENDING", "COMPLETED")).rejects.toMatchObject({ code: "RW001" });
+  });
+
   it("need no second transaction: an intent has one for life", async () => {
     const project = await world.project();
     const auth = await newCustomer(world, project);

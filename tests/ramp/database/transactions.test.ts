@@ -28,7 +28,7 @@ async function written(tx: ProjectTransaction): Promise<readonly number[]> {
   return row ? [row.inserted, row.updated] : [];
 }
 
-it("writes changes of a row that follow each other once, and a column that changes twice twice", async () => {
+it("writes changes of a row that follow each other once, with the last value of a column", async () => {
   const id = await database.inProject(project, async (tx) => {
     const added = addEndpoint(tx);
     tx.update("webhook_endpoints", added, { enabled: false });
@@ -36,7 +36,7 @@ it("writes changes of a row that follow each other once, and a column that chang
     tx.update("webhook_endpoints", added, { failures: 1 });
     tx.update("webhook_endpoints", added, { concurrency: 2 });
     tx.update("webhook_endpoints", added, { failures: 2 });
-    expect(await written(tx)).toEqual([1, 2]);
+    expect(await written(tx)).toEqual([1, 1]);
     return added;
   });
   const other = await database.inProject(project, async (tx) => {
