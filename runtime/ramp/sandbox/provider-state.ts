@@ -10,7 +10,7 @@ import type { Profile } from "./profiles.js";
 
 /** Why a request is refused, or fails. */
 export interface Rejection {
-  readonly status: 404 | 409 | 422 | 500;
+  readonly status: 401 | 404 | 409 | 422 | 500;
   readonly error: string;
   readonly message: string;
   /** Of an onboarding. */
