@@ -46,9 +46,9 @@ export function recordEvent(tx: ProjectTransaction, { data, ...event }: NewEvent
  * makes them grow by a microsecond.
  */
 const NEXT_TIMES = `INSERT INTO ramp.change_times AS c (changed_at)
-  SELECT $7::timestamptz + (count(*) - 1) * interval '1 microsecond' FROM given
+  VALUES ($7::timestamptz + (cardinality($1::uuid[]) - 1) * interval '1 microsecond')
   ON CONFLICT (project_id) DO UPDATE SET changed_at =
-    GREATEST(excluded.changed_at, c.changed_at + (SELECT count(*) FROM given) * interval '1 microsecond')
+    GREATEST(excluded.changed_at, c.changed_at + cardinality($1::uuid[]) * interval '1 microsecond')
   RETURNING changed_at`;
 
 /** The bodies get number and time in the database. */
@@ -56,7 +56,7 @@ const WRITE_EVENTS = `WITH given AS (
     SELECT * FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::uuid[], $8::uuid[])
       WITH ORDINALITY AS g (id, type, intent_id, head, tail, except_endpoint, only_endpoint, n)),
   next AS (${NEXT_TIMES}),
-  timed AS (SELECT given.*, changed_at - (count(*) OVER () - n) * interval '1 microsecond' AS event_at FROM given, next),
+  timed AS (SELECT given.*, changed_at - (cardinality($1::uuid[]) - n) * interval '1 microsecond' AS event_at FROM given, next),
   numbered AS (
     SELECT timed.*, (extract(epoch FROM event_at) * 1000000)::bigint AS sequence,
       to_char(event_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at FROM timed),
