@@ -4,9 +4,10 @@ import {
   type RateLimitStore,
   secondsLeft,
 } from "@routewright/runtime/internal/core/request/rate-limit/memory-store.js";
-import type { ProjectTransaction } from "../database/transaction.js";
-import { holdsSecret, projectOf, type Project } from "../sign-in/project-credentials.js";
-import { type AuthenticatedCustomer, type Customer, holdsToken } from "../sign-in/customer-token.js";
+import { Unauthorized } from "../core/idempotency.js";
+import type { ProjectTransaction, RequiredRow } from "../database/transaction.js";
+import { heldSecret, projectOf, type Project } from "../sign-in/project-credentials.js";
+import { type AuthenticatedCustomer, type Customer, heldToken } from "../sign-in/customer-token.js";
 import { rampError, type RampError } from "../core/ramp-errors.js";
 import type { PageRoute } from "@routewright/runtime/internal/core/http/route.js";
 import type { RampAccess, RampContext } from "./route.js";
@@ -96,8 +97,22 @@ export async function authorize(
   tx: ProjectTransaction,
   caller: Project | Customer,
 ): Promise<RampError | null> {
-  if ("customerId" in caller) return (await holdsToken(tx, caller)) ? null : rampError("INVALID_TOKEN");
-  return (await holdsSecret(tx, caller)) ? null : rampError("INVALID_CREDENTIALS");
+  const { text, values } = rightOf(caller);
+  return (await tx.row(text, values)) === null ? withoutRight(caller) : null;
+}
+
+/** The same without waiting for it: without the right the transaction fails with `Unauthorized`. */
+export function requireAuthorized(tx: ProjectTransaction, caller: Project | Customer): void {
+  const { text, values } = rightOf(caller);
+  tx.requireRow(text, values, () => new Unauthorized(withoutRight(caller)));
+}
+
+function rightOf(caller: Project | Customer): RequiredRow {
+  return "customerId" in caller ? heldToken(caller) : heldSecret(caller);
+}
+
+function withoutRight(caller: Project | Customer): RampError {
+  return rampError("customerId" in caller ? "INVALID_TOKEN" : "INVALID_CREDENTIALS");
 }
 
 /** Counts a failed login, or a callback with a wrong signature, against its address; returns the error for it. */

@@ -2,7 +2,7 @@ import { runIdempotent, type IdempotencyKey } from "../core/idempotency.js";
 import type { ProjectTransaction } from "../database/transaction.js";
 import type { AuthenticatedCustomer, Customer } from "../sign-in/customer-token.js";
 import type { Project } from "../sign-in/project-credentials.js";
-import { type ApiServices, authenticate, authorize, countFailure } from "./authenticate.js";
+import { type ApiServices, authenticate, countFailure, requireAuthorized } from "./authenticate.js";
 import { isRampError, type RampError, rampError, type RampAnswer, errorAt } from "../core/ramp-errors.js";
 import type { ApiRoute, RampAccess, RouteRequest } from "./route.js";
 import type { Route } from "@routewright/runtime/internal/core/http/route.js";
@@ -77,7 +77,11 @@ export async function handleRequest(
       const { invalid } = body;
       // A key that was used with another body is reported before an invalid body.
       const work = invalid ? { prepare: () => Promise.resolve(invalid) } : route.run.work(call);
-      const sender = { projectId, isKeyUsed, authorize: (tx: ProjectTransaction) => authorize(tx, known) };
+      const sender = {
+        projectId,
+        isKeyUsed,
+        requireAuthorized: (tx: ProjectTransaction) => requireAuthorized(tx, known),
+      };
       return runIdempotent(service.ramp, sender, key, work);
     }
   }

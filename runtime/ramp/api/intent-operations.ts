@@ -54,7 +54,7 @@ export function intentCreation(call: CustomerRequest<CreateIntentBody>): Idempot
         const { quoteId } = intent.price ?? {};
         const error = quoteId === undefined ? null : await useQuote(tx, quoteId, intent.id);
         if (error) return error;
-        const recorded = await recordIntent(tx, intent, ramp.polling);
+        const recorded = recordIntent(tx, intent, caller, ramp.polling);
         const { travelRule } = body;
         begun = travelRule ? storeTravelRule(tx, ramp.vault, recorded, travelRule) : recorded;
         return null;

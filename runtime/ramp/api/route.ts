@@ -5,7 +5,7 @@ import type { IdempotentOperation } from "../core/idempotency.js";
 import type { Project } from "../sign-in/project-credentials.js";
 import type { EventEmitter } from "node:events";
 import type { IntentContext } from "../intents/lease.js";
-import type { Customer, CustomerTokens } from "../sign-in/customer-token.js";
+import type { AuthenticatedCustomer, CustomerTokens } from "../sign-in/customer-token.js";
 import type { SubjectTokens } from "../sign-in/subject-token.js";
 import type { WalletTokenContext } from "../sign-in/wallet-token.js";
 import type { RampErrorCode, RampAnswer } from "../core/ramp-errors.js";
@@ -44,8 +44,8 @@ export interface RouteRequest<A extends RampAccess, B = unknown, Q = unknown> {
 
 interface Callers {
   readonly project: Project;
-  readonly customer: Customer;
-  readonly either: Project | Customer;
+  readonly customer: AuthenticatedCustomer;
+  readonly either: Project | AuthenticatedCustomer;
   readonly provider: null;
   readonly public: null;
 }

@@ -61,8 +61,18 @@ interface AuthorizedCaller {
   readonly projectId: ProjectId;
   /** Whether the key was used when the caller was authenticated; null: it was not looked up. */
   readonly isKeyUsed: boolean | null;
-  /** Called in the transaction that records the request; an error rolls it back. */
-  authorize(tx: ProjectTransaction): Promise<RampError | null>;
+  /** Called in the transaction that records the request, which fails with `Unauthorized` where it is not. */
+  requireAuthorized(tx: ProjectTransaction): void;
+}
+
+/** The caller of a request has lost the right to it meanwhile. */
+export class Unauthorized extends PreconditionFailed {
+  readonly refusal: RampError;
+
+  constructor(refusal: RampError) {
+    super();
+    this.refusal = refusal;
+  }
 }
 
 /** What runs need of the service. */
@@ -87,7 +97,7 @@ async function runUnkeyed(
   start: PreparedOperation,
   work: IdempotentOperation,
 ): Promise<RampAnswer> {
-  const begun = await beginning(ramp, caller, start)((tx) => begin(tx, caller, start));
+  const begun = await beginning(ramp, caller, start)((tx) => begin(tx, caller, start)).catch(refusalOf);
   if (begun instanceof Rollback) return begun.value;
   if (begun !== null) return begun;
   await failpoint("request.recorded");
@@ -111,8 +121,8 @@ function finished(work: IdempotentOperation): NonNullable<IdempotentOperation["f
 }
 
 /**
- * Authorizes and begins in one round trip; what began without the right to it is rolled back, and may have failed for that reason.
- * The customer is locked before the claim, as an erasure locks them.
+ * Authorizes and begins in one round trip; what began without the right to it is rolled back. The customer is locked before the claim, as an
+ * erasure locks them.
  */
 async function begin(
   tx: ProjectTransaction,
@@ -120,16 +130,19 @@ async function begin(
   start: PreparedOperation,
   claim?: () => void,
 ): Promise<RampResponse | null | Rollback<RampError>> {
-  const authorizing = caller.authorize(tx);
+  caller.requireAuthorized(tx);
   if (claim) {
     start.lock?.(tx);
     claim();
   }
-  const [authorized, begun] = await Promise.allSettled([authorizing, start.begin(tx)]);
-  if (authorized.status === "rejected") throw authorized.reason;
-  if (authorized.value !== null) return new Rollback(authorized.value);
-  if (begun.status === "rejected") throw begun.reason;
-  return isRampError(begun.value) ? new Rollback(begun.value) : begun.value;
+  const begun = await start.begin(tx);
+  return isRampError(begun) ? new Rollback(begun) : begun;
+}
+
+/** What a transaction failed with, where that is the answer. */
+function refusalOf(error: unknown): Rollback<RampError> {
+  if (error instanceof Unauthorized) return new Rollback(error.refusal);
+  throw error;
 }
 
 type ClaimState = RampAnswer | "abandoned" | "in progress" | "none";
@@ -176,8 +189,8 @@ class KeyedRun {
         return begun;
       });
     } catch (error) {
-      if (error instanceof PreconditionFailed) return "claimed";
-      throw error;
+      if (error instanceof PreconditionFailed && !(error instanceof Unauthorized)) return "claimed";
+      return refusalOf(error);
     }
   }
 

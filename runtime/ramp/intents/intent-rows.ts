@@ -1,3 +1,4 @@
+import type { CustomerFacts } from "../core/customer-facts.js";
 import { JsonText } from "../core/exact-json.js";
 import type { OnboardingOrder } from "../providers/protocol.js";
 import type { PageRequest } from "../database/ramp-database.js";
@@ -211,17 +212,14 @@ export interface NewIntent extends Omit<Intent, keyof ReturnType<typeof initialS
  * Records an intent with its onboarding order, leased to its creator, which onboards it next: in one insertion, since each further
  * update in the transaction checks all foreign keys and writes all indexes again (150 µs of the database).
  */
-export async function recordIntent(
+export function recordIntent(
   tx: ProjectTransaction,
   { callbackUrl, provider, providerCode, leaseOwner, src, dest, ...columns }: NewIntent,
+  customer: CustomerFacts,
   polling: PollingPolicy,
-): Promise<Intent> {
+): Intent {
   const state = initialState(tx, polling);
   const intent: Intent = { ...columns, provider, providerCode, leaseOwner, src, dest, ...state };
-  const customer = await tx.row<{ customerReference: string; wallets: string[] }>(OF_CUSTOMER, [
-    intent.customerId,
-  ]);
-  if (customer === null) throw new Error("The intent's customer does not exist.");
   const onboardingOrder = onboardingOrderOf(intent, { ...customer, callbackUrl });
   const { status, expiresAt, createdAt } = state;
   tx.insert("intents", {
@@ -238,21 +236,15 @@ export async function recordIntent(
   return { ...intent, onboardingOrder };
 }
 
-/** What providers receive about a customer: wallets as CAIP-10 accounts. */
-const OF_CUSTOMER = `SELECT u.reference AS "customerReference", ARRAY(SELECT w.subject FROM ramp.customer_identities w
-    WHERE w.project_id = u.project_id AND w.customer_id = u.id AND w.is_wallet) AS wallets
-  FROM ramp.customers u WHERE ${ofProject("u")} AND u.id = $1`;
-
 /**
  * Orders are stored as the bytes that are sent, before they are: a provider that compares repeats of an idempotency key gets the
  * same bytes, whatever has changed since.
  */
 function onboardingOrderOf(
   { id, type, src, dest, srcAmount, rail, price }: Intent,
-  customer: Pick<OnboardingOrder, "customerReference" | "wallets" | "callbackUrl">,
+  { customerReference, wallets, callbackUrl }: CustomerFacts & Pick<NewIntent, "callbackUrl">,
 ): string {
   const quoteId = price?.providerQuoteId;
   const movement = { type, src, dest, srcAmount, rail, ...(quoteId === undefined ? {} : { quoteId }) };
-  const { customerReference, wallets, callbackUrl } = customer;
   return JSON.stringify({ id, customerReference, wallets, movement, callbackUrl } satisfies OnboardingOrder);
 }

@@ -1,4 +1,5 @@
 import type { AmountText } from "../accounts/amount.js";
+import { readCustomerFacts } from "../core/customer-facts.js";
 import { depositIntentIdOf, newId, orderIdOf } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
 import { readAmount } from "../accounts/currency.js";
@@ -59,7 +60,7 @@ export async function recordDeposit(
   const twin = reference === null ? null : await sameReference(tx, account.id, reference);
   const { customerId, connectionId, connectionVersion, provider, providerCode, type, dest, rail, sandbox } =
     account;
-  const intent = await recordIntent(
+  const intent = recordIntent(
     tx,
     {
       ...{ id, customerId, connectionId, connectionVersion, provider, providerCode, type, rail, sandbox },
@@ -80,6 +81,7 @@ export async function recordDeposit(
       depositReference: account.orderBody === null ? null : reference,
       returnReason: price === null ? (deposit.returnReason ?? "NOT_SERVED") : null,
     },
+    await readCustomerFacts(tx, customerId),
     ramp.polling,
   );
   const arrived = arrive(tx, account.orderBody === null ? erased(tx, intent) : intent);

@@ -2,6 +2,7 @@ import jwt from "jsonwebtoken";
 import { BoundedCache } from "@routewright/runtime/internal/core/http/bounded-cache.js";
 import { type KeyObject, createPrivateKey, generateKeyPairSync, createPublicKey } from "node:crypto";
 import { type ProjectId, projectId, newId } from "../database/id.js";
+import { CUSTOMER_FACTS, type CustomerFacts } from "../core/customer-facts.js";
 import type { Vault } from "../core/vault.js";
 import type { Project } from "./project-credentials.js";
 import type { RampDatabase } from "../database/ramp-database.js";
@@ -10,6 +11,7 @@ import {
   ofProject,
   type OperatorTransaction,
   type ProjectTransaction,
+  type RequiredRow,
 } from "../database/transaction.js";
 
 /** Lifetime of a token without a subject token, in seconds (runtime/ramp/docs/customers.md, Customer tokens). */
@@ -41,8 +43,8 @@ export interface Customer {
   readonly generation: number;
 }
 
-/** The customer of a request, and whether its `Idempotency-Key` was used before: both are read in one round trip. */
-export interface AuthenticatedCustomer extends Customer {
+/** The customer of a request, and whether its `Idempotency-Key` was used before: all is read in one round trip. */
+export interface AuthenticatedCustomer extends Customer, CustomerFacts {
   readonly isKeyUsed: boolean;
 }
 
@@ -83,11 +85,7 @@ export class CustomerTokens {
     const customer = { projectId: projectId(pid), customerId: sub, generation: gen };
     const valid = await this.#keys.database
       .of(customer.projectId)
-      .row<{ isKeyUsed: boolean }>(`SELECT ${IS_KEY_USED} AS "isKeyUsed" ${HOLDS_TOKEN}`, [
-        customer.customerId,
-        gen,
-        key,
-      ]);
+      .row<CustomerFacts & { readonly isKeyUsed: boolean }>(AUTHENTICATED, [customer.customerId, gen, key]);
     return valid && { ...customer, ...valid };
   }
 }
@@ -96,13 +94,11 @@ export class CustomerTokens {
 const HOLDS_TOKEN = `FROM ramp.customers c WHERE ${ofProject("c")} AND c.id = $1 AND $2::int >= COALESCE(
   (SELECT r.generation FROM ramp.token_revocations r WHERE r.project_id = c.project_id AND r.customer_id = c.id), 0)`;
 const IS_KEY_USED = `EXISTS (SELECT FROM ramp.idempotency_claims k WHERE k.project_id = c.project_id AND k.key = $3 AND k.expires_at > now())`;
+const AUTHENTICATED = `SELECT ${IS_KEY_USED} AS "isKeyUsed", ${CUSTOMER_FACTS} ${HOLDS_TOKEN}`;
 
-/** Whether the customer holds its token when the transaction writes. An erasure waits until the transaction ends. */
-export async function holdsToken(
-  tx: ProjectTransaction,
-  { customerId, generation }: Customer,
-): Promise<boolean> {
-  return (await tx.row(`SELECT ${HOLDS_TOKEN} FOR SHARE OF c`, [customerId, generation])) !== null;
+/** Finds the customer where it holds its token when the transaction writes. An erasure waits until the transaction ends. */
+export function heldToken({ customerId, generation }: Customer): RequiredRow {
+  return { text: `SELECT ${HOLDS_TOKEN} FOR SHARE OF c`, values: [customerId, generation] };
 }
 
 /** How often the customer's tokens were revoked: a token of an earlier generation is refused. */

@@ -1,7 +1,7 @@
 import type { ProjectId } from "../database/id.js";
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { RampDatabase } from "../database/ramp-database.js";
-import { OF_PROJECT, type ProjectTransaction } from "../database/transaction.js";
+import { OF_PROJECT, type RequiredRow } from "../database/transaction.js";
 
 /** Client secrets are 32 random bytes: a plain hash is enough, because they cannot be guessed. */
 export function secretHash(secret: string): Buffer {
@@ -36,10 +36,10 @@ export async function projectOf(
 
 const VALID = "s.project_id = p.id AND s.revoked_at IS NULL";
 
-/** Whether the client secret of a request is valid when the transaction writes. */
-export async function holdsSecret(tx: ProjectTransaction, { secretId }: Project): Promise<boolean> {
-  const held = `SELECT FROM ramp.client_secrets WHERE ${OF_PROJECT} AND id = $1 AND revoked_at IS NULL`;
-  return (await tx.row(held, [secretId])) !== null;
+/** Finds the client secret of a request where it is valid when the transaction writes. */
+export function heldSecret({ secretId }: Project): RequiredRow {
+  const text = `SELECT FROM ramp.client_secrets WHERE ${OF_PROJECT} AND id = $1 AND revoked_at IS NULL`;
+  return { text, values: [secretId] };
 }
 
 function credentialsOf(authorization: string | undefined): { clientId: string; secret: string } | null {

@@ -50,7 +50,7 @@ export async function rotateWebhookSecret(
     const rotated = await rotateSecret(tx, vault, rotation);
     return isRampError(rotated) ? rotated : jsonResponse(200, rotated);
   };
-  const caller = { projectId, isKeyUsed: null, authorize: () => Promise.resolve(null) };
+  const caller = { projectId, isKeyUsed: null, requireAuthorized: () => undefined };
   const answer = await runIdempotent(
     { database, vault },
     caller,

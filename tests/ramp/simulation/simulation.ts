@@ -1,12 +1,13 @@
 /** One run of the simulation: an intent, everything that can happen to it, and what must be true once all is quiet. */
 import { eraseCustomer } from "../../../runtime/ramp/api/erase-customer.js";
-import { holdsToken } from "../../../runtime/ramp/sign-in/customer-token.js";
+import { heldToken } from "../../../runtime/ramp/sign-in/customer-token.js";
 import type { IntentContext } from "../../../runtime/ramp/intents/lease.js";
 import { newId } from "../../../runtime/ramp/database/id.js";
 import type { RampDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import type { ProjectTransaction } from "../../../runtime/ramp/database/transaction.js";
 import { type Intent, isTerminal, needsAttention } from "../../../runtime/ramp/intents/intent.js";
 import { openRefund } from "../../../runtime/ramp/intents/refund.js";
+import { readCustomerFacts } from "../../../runtime/ramp/core/customer-facts.js";
 import { readIntent, recordIntent } from "../../../runtime/ramp/intents/intent-rows.js";
 import { DEFAULT_POLLING_POLICY, requestPoll } from "../../../runtime/ramp/intents/lease.js";
 import { processIfFree } from "../../../runtime/ramp/intents/process-intent.js";
@@ -154,8 +155,9 @@ export class Simulation {
     this.provider.refusesRefunds = this.#random.chance(0.2);
     const record = () =>
       database.inProject(projectId, async (tx) => {
-        if (!(await holdsToken(tx, { projectId, customerId, generation: 0 }))) return null;
-        return recordIntent(tx, given, POLLING);
+        const { text, values } = heldToken({ projectId, customerId, generation: 0 });
+        if ((await tx.row(text, values)) === null) return null;
+        return recordIntent(tx, given, await readCustomerFacts(tx, customerId), POLLING);
       });
     const recorded = this.#erasures.chance(0.2) ? await this.#whileErased(record) : await record();
     await this.#advance(POLLING.leaseMs + 1);
