@@ -88,6 +88,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ),
     ...within("artifacts", "compressed", "contract", "served", "watch"),
     ...within("core/http", "forwarded-headers", "nginx", "public-address"),
+    ...within("core/request", "hostile-issuers"),
     ...within("core/request/rate-limit", "outage", "processes", "redis-store"),
     ...within("core/response", "shared-caches", "verify-cache"),
     ...within("postgres", "pgbouncer"),

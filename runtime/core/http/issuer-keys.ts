@@ -11,6 +11,8 @@ const REFETCH_MS = 60_000;
 /** Lifetime of the cached key set and discovery document. */
 const STALE_MS = 10 * 60_000;
 const TIMEOUT_MS = 5_000;
+/** What cannot be read is tried again after this. */
+const RETRY_MS = 1_000;
 
 /** How the keys of an issuer are found. */
 export interface KeySource {
@@ -31,71 +33,121 @@ interface KeySet {
 /** The public keys of token issuers, cached by where they come from: one registration never gives keys to another. */
 export class IssuerKeys {
   /** Bounded by the issuers that operators name. */
-  readonly #sets = new Map<string, KeySet>();
-  /** Bounded by the same issuers. */
-  readonly #reading = new Map<string, Promise<KeySet | null>>();
+  readonly #issuers = new Map<string, CachedKeys>();
 
-  /** Null: the issuer cannot be reached. Keys that are known stay valid while they are read again, or cannot be. */
+  /** Null: the keys cannot be read now. Those that are known stay valid while they are read again, or cannot be. */
   async of(issuer: string, { jwksUrl, allowHttp }: KeySource = DISCOVERED): Promise<JWTVerifyGetKey | null> {
     const name = JSON.stringify([issuer, jwksUrl, allowHttp]);
-    const known = this.#sets.get(name);
-    if (known && known.staleAt > Date.now()) return known.keys;
-    const found = (): Promise<string | null> =>
+    const find = (): Promise<string | null> =>
       jwksUrl === null ? discoverKeySet(issuer, allowHttp) : Promise.resolve(jwksUrl);
-    const reading = this.#reading.get(name) ?? this.#read(name, found, known);
-    return known?.keys ?? (await reading)?.keys ?? null;
+    const cached = this.#issuers.get(name) ?? new CachedKeys(find);
+    this.#issuers.set(name, cached);
+    return cached.current();
+  }
+}
+
+/** The keys of one issuer. */
+class CachedKeys {
+  readonly #read: () => Promise<RemoteKeys | null>;
+  #known: KeySet | null = null;
+
+  /** @param find where the keys are; null where nobody says it */
+  constructor(find: () => Promise<string | null>) {
+    this.#read = spaced(async () => {
+      const uri = await find();
+      return uri === null ? null : this.#readFrom(uri);
+    });
   }
 
-  #read(name: string, find: () => Promise<string | null>, known: KeySet | undefined): Promise<KeySet | null> {
-    const reading = find()
-      .then(async (uri) => {
-        if (uri === null) return null;
-        const keys = known?.uri === uri ? known.keys : remoteKeySet(uri);
-        if (keys === known?.keys) await keys.reload().catch(() => undefined);
-        const found = { uri, keys, staleAt: Date.now() + STALE_MS };
-        this.#sets.set(name, found);
+  async current(): Promise<RemoteKeys | null> {
+    const known = this.#known;
+    if (known && known.staleAt > Date.now()) return known.keys;
+    const reading = this.#read();
+    return known?.keys ?? (await reading);
+  }
+
+  /** Keys at another address replace the known ones once they are read. */
+  async #readFrom(uri: string): Promise<RemoteKeys | null> {
+    const known = this.#known?.uri === uri ? this.#known.keys : null;
+    const keys = known ?? remoteKeySet(uri);
+    const isRead = await keys.reload().then(
+      () => true,
+      () => false,
+    );
+    if (!isRead && known === null) return null;
+    this.#known = { uri, keys, staleAt: Date.now() + STALE_MS };
+    return keys;
+  }
+}
+
+/**
+ * Calls at once are one, and none follows within a second one that found nothing: an issuer that fails at once does not get a request for
+ * each token.
+ */
+function spaced<T>(read: () => Promise<T | null>): () => Promise<T | null> {
+  let reading: Promise<T | null> | null = null;
+  let failedAt = -Infinity;
+  return () => {
+    if (performance.now() - failedAt < RETRY_MS) return Promise.resolve(null);
+    return (reading ??= read()
+      .then((found) => {
+        if (found === null) failedAt = performance.now();
         return found;
       })
-      .finally(() => this.#reading.delete(name));
-    this.#reading.set(name, reading);
-    return reading;
-  }
+      .finally(() => (reading = null)));
+  };
 }
 
 type RemoteKeys = ReturnType<typeof createRemoteJWKSet>;
 
 function remoteKeySet(uri: string): RemoteKeys {
+  const read = spaced(() => readKeys(uri));
   return createRemoteJWKSet(new URL(uri), {
     cooldownDuration: REFETCH_MS,
     // `IssuerKeys` reads them again: here a request would wait for it, and fail while the issuer is unreachable.
     cacheMaxAge: Infinity,
     timeoutDuration: TIMEOUT_MS,
     // Follows no redirect and bounds what it reads.
-    [customFetch]: async (url: string) => {
-      const result = await getJson(url);
-      return result === null
-        ? new Response("", { status: 502 })
-        : new Response(JSON.stringify(usableKeys(parseDocument(result))));
+    [customFetch]: async () => {
+      const keys = await read();
+      return keys === null ? new Response("", { status: 502 }) : Response.json({ keys });
     },
   });
+}
+
+/** Null where there is no key set: an error page is none, and an issuer's tokens are not refused for it. */
+async function readKeys(uri: string): Promise<readonly object[] | null> {
+  const text = await getJson(uri);
+  return text === null ? null : usableKeys(parseDocument(text));
 }
 
 /** Smallest RSA key that verifies RS256 and PS256 (RFC 7518 §3.3). */
 const RSA_BITS = 2_048;
 
-/** The key set without the keys that cannot verify: a token that names one is refused as one with an unknown key is. */
-function usableKeys(document: object | null): object | null {
+/**
+ * The keys of a set that can verify, of each what names and makes it. A token that names another is refused as one with an unknown key is. What else
+ * a key says, such as further uses, makes the library throw: a caller without a right ended the process so.
+ */
+function usableKeys(document: object | null): readonly object[] | null {
   const { keys } = (document ?? {}) as { readonly keys?: unknown };
-  return Array.isArray(keys) ? { keys: keys.filter(isUsable) } : document;
+  return Array.isArray(keys) ? keys.flatMap((jwk: unknown) => usableKey(jwk) ?? []) : null;
 }
 
-/** A small RSA key, one with its certificate alone, a point that is not on its curve: the library throws when it verifies with them. */
-function isUsable(jwk: unknown): boolean {
+/** Null: a small RSA key, one with its certificate alone, a point that is not on its curve, a key for something else. */
+function usableKey(jwk: unknown): object | null {
   try {
     const key = createPublicKey({ key: jwk as JsonWebKey, format: "jwk" });
-    return key.asymmetricKeyType !== "rsa" || (key.asymmetricKeyDetails?.modulusLength ?? 0) >= RSA_BITS;
+    const { kid, alg, use, key_ops: uses } = jwk as JsonWebKey;
+    const isFor =
+      (use === undefined || use === "sig") &&
+      (uses === undefined || (Array.isArray(uses) && uses.includes("verify"))) &&
+      (alg === undefined || typeof alg === "string");
+    const isLarge =
+      key.asymmetricKeyType !== "rsa" || (key.asymmetricKeyDetails?.modulusLength ?? 0) >= RSA_BITS;
+    const named = { ...(typeof kid === "string" && { kid }), ...(alg !== undefined && { alg }) };
+    return isFor && isLarge ? { ...key.export({ format: "jwk" }), ...named } : null;
   } catch {
-    return false;
+    return null;
   }
 }
 
@@ -131,8 +183,8 @@ export async function issuerProblem(
 async function keySetProblem(uri: string): Promise<string | null> {
   const text = await getJson(uri);
   if (text === null) return `The keys at ${uri} cannot be read.`;
-  const { keys } = (usableKeys(parseDocument(text)) ?? {}) as { readonly keys?: unknown };
-  return Array.isArray(keys) && keys.length > 0 ? null : `There is no key at ${uri} that can verify tokens.`;
+  const keys = usableKeys(parseDocument(text)) ?? [];
+  return keys.length > 0 ? null : `There is no key at ${uri} that can verify tokens.`;
 }
 
 function parseDocument(text: string): { readonly issuer?: unknown; readonly jwks_uri?: unknown } | null {

@@ -95,7 +95,7 @@ function highestScope({ scope, scp }: JWTPayload): Tier | undefined {
   return TIERS.findLast((tier) => scopes.has(tier));
 }
 
-/** Messages name claims, never values. */
+/** Messages name claims, never values. Whatever else fails, the issuer's signature is not proven. */
 function verificationError(error: unknown): HttpError {
   if (error instanceof errors.JWTExpired) return httpError("invalidToken", { reason: "it has expired." });
   if (error instanceof errors.JWTClaimValidationFailed)
@@ -103,7 +103,5 @@ function verificationError(error: unknown): HttpError {
   // The key set could not be read.
   if (error instanceof errors.JWKSTimeout || (error as { code?: unknown }).code === "ERR_JOSE_GENERIC")
     return httpError("issuerUnreachable", { n: RETRY_SECONDS });
-  if (error instanceof errors.JOSEError)
-    return httpError("invalidToken", { reason: "it is not signed by the configured issuer." });
-  throw error;
+  return httpError("invalidToken", { reason: "it is not signed by the configured issuer." });
 }

@@ -127,6 +127,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   ERR_JOSE_ALG_NOT_ALLOWED: "is signed with an algorithm that is not accepted",
   ERR_JWS_INVALID: "is no signed JWT",
   ERR_JWT_INVALID: "is no valid JWT",
+  ERR_JOSE_GENERIC: "names a key (`kid`) that is not known, and the keys of its issuer cannot be read now",
 };
 
 function verificationError(error: unknown): RampError {
@@ -136,8 +137,7 @@ function verificationError(error: unknown): RampError {
     return rampError("INVALID_SUBJECT_TOKEN", { message: "The subject token has expired." });
   if (error instanceof errors.JWTClaimValidationFailed)
     return invalidSubject(`has a claim \`${error.claim}\` that is missing or not valid`);
-  if (error instanceof errors.JOSEError) return invalidSubject(PROBLEMS[error.code] ?? "does not verify");
-  throw error;
+  return invalidSubject(PROBLEMS[(error as errors.JOSEError).code] ?? "does not verify");
 }
 
 function readIdentityProvider(tx: ProjectTransaction, issuer: string): Promise<IdentityProvider | null> {
