@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import pg from "./connection/pg.js";
 import { PostgresClient } from "./connection/postgres-client.js";
 import { connectionConfig } from "./connect.js";
@@ -5,9 +6,13 @@ import { StreamBlocksLock } from "./errors.js";
 import type { ConnectionPool } from "./pool.js";
 import type { Run } from "./run.js";
 import type { SessionSetup } from "./session.js";
+import { signalAfter } from "../core/model/timer.js";
 
 /** How long a health check waits for the database. */
 const TIMEOUT_MS = 2000;
+
+/** Timers of `pg` also count the time in which this process is busy and reads nothing. A check that fails ends its session before them. */
+const PG_TIMEOUT_MS = 10_000;
 
 /** Interval of the checks. Two in a row that find a session waiting for a stream's locks end the stream. */
 const CHECK_MS = 500;
@@ -20,10 +25,8 @@ const BLOCKING_PIDS = `SELECT DISTINCT blocking.pid FROM pg_catalog.pg_locks wai
   WHERE NOT waiting.granted AND blocking.pid OPERATOR(pg_catalog.=) ANY($1::pg_catalog.int4[])`;
 
 /** False where the answer comes too late for a health check. */
-export function inTime(answer: Promise<boolean>): Promise<boolean> {
-  const late = new Promise<false>((resolve) => setTimeout(resolve, TIMEOUT_MS, false).unref());
-  return Promise.race([answer, late]);
-}
+export const inTime = (answer: Promise<boolean>): Promise<boolean> =>
+  Promise.race([answer, once(signalAfter(TIMEOUT_MS), "abort").then(() => false)]);
 
 export interface ControlOptions {
   readonly url: string;
@@ -43,6 +46,8 @@ export class ControlConnection {
   readonly #cursors: ReadonlySet<Run>;
   /** Cursors that another session waited for at the last check. Bounded by the connections. */
   #blocking: ReadonlySet<Run> = new Set();
+  /** The last one that was opened. */
+  #session: pg.Client | null = null;
   #isResponding = true;
   #isChecking = false;
   #timer: NodeJS.Timeout | undefined;
@@ -53,13 +58,16 @@ export class ControlConnection {
       ...connectionConfig(url),
       Client: PostgresClient,
       max: 1,
-      connectionTimeoutMillis: TIMEOUT_MS,
-      query_timeout: TIMEOUT_MS,
+      connectionTimeoutMillis: PG_TIMEOUT_MS,
+      query_timeout: PG_TIMEOUT_MS,
       // Idle connections must not keep the process alive.
       allowExitOnIdle: true,
       application_name: "routewright health",
       // A server that refuses the set-up of queries is not healthy. The pool awaits it; the declared type omits that.
-      onConnect: (client) => setup.prepare(client) as unknown as undefined,
+      onConnect: (client) => {
+        if (client instanceof pg.Client) this.#session = client;
+        return setup.prepare(client) as unknown as undefined;
+      },
     });
     this.#pool.on("error", onIdleError);
   }
@@ -74,13 +82,16 @@ export class ControlConnection {
   }
 
   /** Whether the database responds in time, if only to refuse the connection: queries may have others. */
-  ping(): Promise<boolean> {
-    return inTime(
+  async ping(): Promise<boolean> {
+    const responds = await inTime(
       this.#pool.query("SELECT 1").then(
         () => true,
         (error: unknown) => error instanceof pg.DatabaseError,
       ),
     );
+    // The session may be lost although the database responds: the next check has another.
+    if (!responds) void this.#session?.end();
+    return responds;
   }
 
   /** Cancels the query of a backend. */

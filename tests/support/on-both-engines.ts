@@ -24,6 +24,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   ...["hits", "revalidation"].map(response),
   ...["served-values", "streaming", "tables"].map(response),
   "tests/core/tenants/tenants.test.ts",
+  "tests/core/warehouse/busy-process.test.ts",
   "tests/metrics/array-dimensions.test.ts",
   "tests/metrics/conversions.test.ts",
   "tests/metrics/custom-grains.test.ts",

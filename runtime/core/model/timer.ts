@@ -78,11 +78,19 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
   });
 }
 
-/** A signal that is aborted with a `TimeoutError` after a computed time. */
+/** Longest part of a wait for an answer. */
+const PART_MS = 100;
+
+/**
+ * A signal that is aborted with a `TimeoutError` after a computed time. The time in which this process is busy and reads nothing does not
+ * count, but for a part: answers that have come meanwhile are read before the next part begins.
+ */
 export function signalAfter(milliseconds: number): AbortSignal {
   const controller = new AbortController();
-  const timedOut = (): void =>
-    controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError"));
-  new Timer(milliseconds, timedOut).unref();
+  const wait = (left: number): void => {
+    if (left > 0) new Timer(Math.min(left, PART_MS), () => void setImmediate(wait, left - PART_MS)).unref();
+    else controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError"));
+  };
+  wait(milliseconds);
   return controller.signal;
 }
