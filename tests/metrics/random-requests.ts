@@ -11,8 +11,11 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** Metrics and groups of pay whose SQL only PostgreSQL reads so, or whose division of two integers the engines round otherwise. */
-export const OF_POSTGRES: ReadonlySet<string> = new Set(["ny_usd", "integer_share", "created_in_new_york"]);
+/** Metrics and groups of pay, and of MetricFlow's project bnb, whose SQL only PostgreSQL reads so, or whose division of two integers the engines round otherwise. */
+export const OF_POSTGRES: ReadonlySet<string> = new Set([
+  ...["ny_usd", "integer_share", "created_in_new_york"],
+  ...["bookings_mom", "bookings_yoy", "bookings_alien_day_over_alien_day"],
+]);
 
 const GROUPS = [
   ...["day", "week", "month", "quarter", "year"].map((grain) => `metric_time__${grain}`),
