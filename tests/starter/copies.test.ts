@@ -5,15 +5,15 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { exportRelations } from "../../scripts/demo/clickhouse.js";
-import { buildDemoRelations } from "../../scripts/demo/relations.js";
 import { ClickhouseServer } from "../../scripts/clickhouse/start-clickhouse.js";
 import { routewright } from "../commands/run.js";
 import { atEnd } from "../support/at-end.js";
 import { hasClickhouse } from "../support/clickhouse.js";
+import { databaseUrl } from "../support/database.js";
 import { needs } from "../support/needs.js";
 import { ownFolder, startFolder } from "../support/service.js";
 import { scratchDatabase, SERVER_URL } from "./scratch-database.js";
-import { manifestText, STARTER_DIR } from "./starter-manifest.js";
+import { manifestText } from "./starter-manifest.js";
 
 type Json = Record<string, unknown>;
 interface Node {
@@ -245,15 +245,13 @@ const described = (at: Served): unknown =>
   );
 
 describe.skipIf(!SERVER_URL || !hasClickhouse || !needs("pyarrow"))("the starter as a copy", () => {
-  const database = scratchDatabase("copied", "analytics");
   const empty = scratchDatabase("copy_of_starter", "analytics");
 
   it("answers as the original does: every format, metric and comment, private columns, rows of organizations", async () => {
-    await buildDemoRelations(database.url, STARTER_DIR);
     const clickhouse = await ClickhouseServer.start({ folder: join(ownFolder(), "server") });
     atEnd(() => clickhouse.kill());
-    const own = await served(await generated(null), database.url);
-    await exportRelations(database.url, own.folder);
+    const own = await served(await generated(null), databaseUrl);
+    await exportRelations(databaseUrl, own.folder);
     const from = ["--from", join(own.folder, "exports/{name}.parquet"), "--apply", "--database"];
     const urls = {
       postgres: [empty.url, empty.url],
