@@ -247,10 +247,10 @@ export function reached(
   path: string,
   options: CallOptions,
   status: string,
-  pauseMs?: number,
+  longestPauseMs?: number,
 ): Promise<Reply> {
   const read = (): Promise<Reply> => world.call("GET", path, options);
-  return eventually(read, ({ json }) => json.intent.status === status, undefined, pauseMs);
+  return eventually(read, ({ json }) => json.intent.status === status, undefined, longestPauseMs);
 }
 
 /** Waits until this is so. */
@@ -292,23 +292,19 @@ export const north = (more: Readonly<Record<string, unknown>> = {}): Record<stri
     ...more,
   });
 
-/** The longest pause between two looks, unless a test wants a longer one. */
-const LONGEST_PAUSE_MS = 250;
+/** Of the first pause; the next ones grow. */
+const FIRST_PAUSE_MS = 30;
 
-/**
- * Reads until the value is as expected. Of what takes long it matters less when it is seen: where 30 intents side by side were each looked
- * at every 50 ms, the looks took most of the time.
- */
+/** Reads until the value is as expected. Each reading takes a processor from what is waited for. */
 export async function eventually<T>(
   read: () => Promise<T>,
   isExpected: (value: T) => boolean,
   // A bound of tests that hang.
   limitMs = 120_000,
-  pauseMs = 50,
+  longestPauseMs = 200,
 ): Promise<T> {
   const deadline = Date.now() + limitMs;
-  const longest = Math.max(pauseMs, LONGEST_PAUSE_MS);
-  for (let pause = pauseMs; ; pause = Math.min(1.25 * pause, longest)) {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, longestPauseMs)) {
     const value = await read();
     if (isExpected(value)) return value;
     if (Date.now() > deadline)
