@@ -6,12 +6,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { catalogueText, readCatalogue, readCatalogueIn } from "../../generator/catalogue/catalogue-file.js";
 import { NO_LINEAGE } from "../../generator/catalogue/catalogue.js";
+import { bundleOf } from "../support/bundle.js";
 import { ownFolder } from "../support/service.js";
 import { soundNodes } from "../render/manifests.js";
 import { HOSTILE } from "../render/words.js";
 import { catalogueFrom, catalogueOfText, manifestText } from "./catalogues.js";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 const STARTER = readFileSync(
   fileURLToPath(new URL("../../templates/starter/manifest.json", import.meta.url)),
@@ -26,16 +25,11 @@ describe("the catalogue of a generated folder", () => {
     return readCatalogueIn(folder);
   };
 
-  it("is read without the code of its schema where it is as it was written", () => {
+  it("is read without the code of its schema where it is as it was written", async () => {
     expect(read(written)).toMatchObject({ ok: true });
     // In a process of its own: other tests load the schema.
-    const script = `const { createRequire } = await import("node:module");
-      const { readCatalogueIn } = await import("./generator/catalogue/catalogue-file.ts");
-      const { ok } = readCatalogueIn(${JSON.stringify(folder)});
-      const { cache } = createRequire(import.meta.url);
-      console.log(ok, Object.keys(cache).some((file) => file.endsWith("validators/catalogue.cjs")));`;
-    const args = ["--import", "tsx", "--input-type=module", "--eval", script];
-    const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: "utf8" });
+    const reader = await bundleOf(fileURLToPath(new URL("./read-catalogue.ts", import.meta.url)));
+    const { stdout, stderr } = spawnSync(process.execPath, [reader, folder], { encoding: "utf8" });
     expect([stderr, stdout]).toEqual(["", "true false\n"]);
   });
 

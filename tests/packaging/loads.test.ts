@@ -44,9 +44,9 @@ describe("what each entry loads stands in CONTRIBUTING.md", () => {
   });
 
   it("PostgreSQL comes without Node's own client of HTTP, and leaves no global behind", () => {
-    const script = `await import("./runtime/postgres/engine.ts");
+    const script = `await import("./runtime/dist/postgres/engine.js");
       console.log(process.moduleLoadList.some((name) => name.endsWith("undici/undici")), typeof navigator);`;
-    const args = ["--import", "tsx", "--input-type=module", "--eval", script];
+    const args = ["--input-type=module", "--eval", script];
     const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
     expect([stderr, stdout]).toEqual(["", `false ${"navigator" in globalThis ? "object" : "undefined"}\n`]);
   });

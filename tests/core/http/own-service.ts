@@ -2,6 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { atEnd } from "../../support/at-end.js";
+import { bundleOf } from "../../support/bundle.js";
 import { byEngine, engineUrl, ownTables } from "../../support/engines.js";
 import { manifestOf } from "../../support/manifest.js";
 import { generateInto, KEYS, ownFolder } from "../../support/service.js";
@@ -50,9 +51,9 @@ export async function ownService(variables: Readonly<Record<string, string>> = {
 }
 
 async function started(environment: Readonly<Record<string, string>>): Promise<OwnService> {
-  const path = fileURLToPath(new URL("./service-process.ts", import.meta.url));
+  const path = await bundleOf(fileURLToPath(new URL("./service-process.ts", import.meta.url)));
   const child = fork(path, {
-    execArgv: ["--import", "tsx", "--expose-gc"],
+    execArgv: ["--expose-gc"],
     env: { PATH: process.env["PATH"], ...environment },
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   });
