@@ -27,12 +27,12 @@ const OPTIONS = {
   typeRoots: [`${ROOT}node_modules/@types`],
   skipLibCheck: true,
   noEmit: true,
-  paths: { "@routewright/runtime": [`${ROOT}runtime/index.ts`] },
+  paths: { "@routewright/runtime": [`${ROOT}runtime/dist/index.d.ts`] },
 };
 
 /**
  * What the compiler says of generated folders, in one program, in which they are `generated-0`, `generated-1` and so on; empty
- * when they are right. The runtime that they import is read, not complained of. The compiler is the native one, which takes a
+ * when they are right. They see the runtime's declarations, as those who install it do. The compiler is the native one, which takes a
  * sixth of the processor time; `tests/end-to-end/compile.ts` asks the one that most users have.
  */
 export function complaintsOf(folders: readonly FileSet[]): string[] {
@@ -50,7 +50,7 @@ export function complaintsOf(folders: readonly FileSet[]): string[] {
   const complaints = stdout.split("\n").filter((line) => /error TS/.test(line));
   if (status !== 0 && complaints.length === 0)
     throw new Error(`The compiler ended with ${String(status)}: ${stdout}`);
-  return complaints.filter((line) => !line.startsWith(".."));
+  return complaints;
 }
 
 /** A source as a tree, whatever is wrong with its types. */
