@@ -15,8 +15,10 @@ const SMALL: readonly { i: number; label: string | null; day: string | null }[] 
   { i: 5, label: "zebra", day: "2024-01-02" },
 ];
 
-export const MANY = 50_000;
-const LATE = 40_000;
+/** Rows of the table `many`, of about 400 bytes each: more than is held in memory before it is streamed. */
+export const MANY = 10_000;
+const LATE = 8_000;
+const LABEL = 400;
 
 const values = SMALL.map(
   ({ i, label, day }) => `(${[i, ...[label, day].map((v) => (v === null ? "NULL" : `'${v}'`))].join(", ")})`,
@@ -24,7 +26,7 @@ const values = SMALL.map(
 export const numbers = (count: number) => Array.from({ length: count }, (_, i) => ({ i: i + 1 }));
 const integers = { i: "integer" } as const;
 const labelled = { i: "integer", label: "text" } as const;
-const labels = numbers(MANY).map(({ i }) => ({ i, label: "x".repeat(100) }));
+const labels = numbers(MANY).map(({ i }) => ({ i, label: "x".repeat(LABEL) }));
 
 /** Names of the columns of the table `wide`. */
 export const wideColumns = (count: number): readonly string[] =>
@@ -74,7 +76,7 @@ const POSTGRES_TABLES = `
   CREATE TABLE @.small (i bigint, label text, day date); INSERT INTO @.small VALUES ${values};
   CREATE TABLE @.empty (i bigint);
   CREATE TABLE @.thousand AS SELECT i FROM generate_series(1::bigint, 1000) i;
-  CREATE TABLE @.many AS SELECT i, repeat('x', 100) AS label FROM generate_series(1::bigint, ${String(MANY)}) i;
+  CREATE TABLE @.many AS SELECT i, repeat('x', ${String(LABEL)}) AS label FROM generate_series(1::bigint, ${String(MANY)}) i;
   CREATE VIEW @.late AS SELECT i + 0 / (i - ${String(LATE)}) AS i, label FROM @.many;
   CREATE VIEW @.slow AS SELECT 1::bigint AS i FROM pg_sleep(60);
   CREATE TABLE @.cased ("I" bigint, "Label" text, "LABEL" text); INSERT INTO @.cased VALUES (1, 'a'), (2, NULL);
@@ -93,7 +95,7 @@ const clickhouseTables = hasClickhouse
       `INSERT INTO @.small VALUES ${values}`,
       "CREATE TABLE @.empty (i Int64) ENGINE = MergeTree ORDER BY i",
       "CREATE TABLE @.thousand ENGINE = MergeTree ORDER BY i AS SELECT toInt64(number + 1) AS i FROM numbers(1000)",
-      `CREATE TABLE @.many ENGINE = MergeTree ORDER BY i AS SELECT toInt64(number + 1) AS i, repeat('x', 100) AS label FROM numbers(${String(MANY)})`,
+      `CREATE TABLE @.many ENGINE = MergeTree ORDER BY i AS SELECT toInt64(number + 1) AS i, repeat('x', ${String(LABEL)}) AS label FROM numbers(${String(MANY)})`,
       `CREATE VIEW @.late AS SELECT i + throwIf(i = ${String(LATE)}) AS i, label FROM @.many`,
       "CREATE VIEW @.slow AS SELECT toInt64(sleepEachRow(1)) AS i FROM numbers(60) SETTINGS max_block_size = 1",
       "CREATE TABLE @.cased (I Int64, Label Nullable(String), LABEL Nullable(String)) ENGINE = MergeTree ORDER BY I",

@@ -75,7 +75,7 @@ describe("the store in memory", () => {
 
 describe("the store in memory, in a flood of addresses,", () => {
   it("holds a fixed number of windows, and does not limit later regular callers", () => {
-    flood(0, 1_000_000);
+    flood(0, 500_000);
     expect(store.size).toBeLessThanOrEqual(MAX_WINDOWS + 2 ** 16);
     const counts = Array.from({ length: 1000 }, (_, i) => store.hit(`ip:honest-${String(i)}`).count);
     expect(Math.max(...counts)).toBeLessThan(RATE_LIMITS.tier0 / 2);
@@ -124,8 +124,8 @@ describe("the store in memory, in a flood of addresses,", () => {
     flood(0, MAX_WINDOWS + 10_000);
     pass(61_000);
     expect(store.size).toBe(0);
-    for (let i = 0; i < 50; i++) flood(MAX_WINDOWS, 10_000);
-    expect(store.size).toBe(10_000);
-    expect(store.peek(anonymousCaller(MAX_WINDOWS + 9_999)).count).toBe(50);
+    for (let i = 0; i < 50; i++) flood(MAX_WINDOWS, 2_000);
+    expect(store.size).toBe(2_000);
+    expect(store.peek(anonymousCaller(MAX_WINDOWS + 1_999)).count).toBe(50);
   });
 });
