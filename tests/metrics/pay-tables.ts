@@ -10,20 +10,44 @@ export const inPay = (file: string): string => readFileSync(new URL(`pay/${file}
  * seconds of a processor; the others stay, as parts of these.
  */
 export function payServing(text: string, names: readonly string[]): unknown {
-  const manifest = JSON.parse(text) as { readonly metrics: Readonly<Record<string, PayMetric>> };
+  const manifest = JSON.parse(text) as Pay;
   const metrics = Object.entries(manifest.metrics).map(([id, metric]) =>
     names.includes(metric.name)
       ? [id, metric]
       : [id, { ...metric, tags: [], config: { ...metric.config, tags: [] } }],
   );
-  const missing = names.filter((name) => manifest.metrics[`metric.pay.${name}`] === undefined);
+  const queries = Object.entries(manifest.saved_queries).filter(([, { name }]) => names.includes(name));
+  const known = new Set(namedIn(manifest).map(({ name }) => name));
+  const missing = names.filter((name) => !known.has(name));
   if (missing.length > 0) throw new Error(`The project has no metric ${missing.join(", ")}.`);
-  return { ...manifest, metrics: Object.fromEntries(metrics) as object, saved_queries: {} };
+  return {
+    ...manifest,
+    metrics: Object.fromEntries(metrics) as object,
+    saved_queries: Object.fromEntries(queries) as object,
+  };
 }
 
-interface PayMetric {
+/** Names of the metrics and saved queries that have these paths. */
+export function payNames(text: string, paths: readonly string[]): readonly string[] {
+  const tags = new Set(paths.map((path) => `api:${path.replace(/.*\//, "")}`));
+  return namedIn(JSON.parse(text) as Pay)
+    .filter(({ config }) => config.tags.some((tag) => tags.has(tag)))
+    .map(({ name }) => name);
+}
+
+const namedIn = ({ metrics, saved_queries: queries }: Pay): readonly Named[] => [
+  ...Object.values(metrics),
+  ...Object.values(queries),
+];
+
+interface Pay {
+  readonly metrics: Readonly<Record<string, Named>>;
+  readonly saved_queries: Readonly<Record<string, Named>>;
+}
+
+interface Named {
   readonly name: string;
-  readonly config: object;
+  readonly config: { readonly tags: readonly string[] };
 }
 
 /** The tables of pay in a database of its own, whose sessions have a time zone. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { generateInto, KEYS, ownFolder, startFolder } from "../support/service.js";
-import { inPay, payDatabase } from "./pay-tables.js";
+import { inPay, payDatabase, payNames, payServing } from "./pay-tables.js";
 
 interface Expected {
   readonly id: string;
@@ -39,19 +39,21 @@ const trimmed = (text: string): string => (/^-?\d+\.\d+$/.test(text) ? text.repl
 const byGroups = (a: readonly unknown[], b: readonly unknown[]): number =>
   JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
 
-const zones = ["UTC", "America/New_York"];
-const databases = new Map<string, string>();
-for (const zone of zones) databases.set(zone, await payDatabase(zone));
-
-const manifests = ["manifest.json", "manifest-newer-spec.json"];
+/** A zone is the database's, a manifest the generator's: each of one with one of the other. */
 const cases = [];
-for (const manifest of manifests) {
+for (const [manifest, zone] of [
+  ["manifest.json", "America/New_York"],
+  ["manifest-newer-spec.json", "UTC"],
+] as const) {
   const folder = ownFolder();
-  generateInto(folder, JSON.parse(inPay(manifest)));
-  for (const zone of zones) {
-    const { url } = await startFolder(folder, { DATABASE_URL: databases.get(zone) ?? "" });
-    cases.push({ manifest, zone, url });
-  }
+  const text = inPay(manifest);
+  const asked = payNames(
+    text,
+    queries.map(({ path }) => path),
+  );
+  generateInto(folder, payServing(text, asked));
+  const { url } = await startFolder(folder, { DATABASE_URL: await payDatabase(zone) });
+  cases.push({ manifest, zone, url });
 }
 
 describe.each(cases)("the metrics of $manifest in a database of $zone", ({ manifest, url }) => {
