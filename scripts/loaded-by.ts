@@ -14,38 +14,50 @@ const ENTRIES: Readonly<Record<string, string>> = {
 
 /** Files that load a file, the nearest first: those whose chain of imports is shortest. Paths are relative to the root. */
 export function loadedBy(root: string, files: readonly string[], file: string): readonly string[] {
-  const distances = files.map((from) => ({ from, distance: distanceOf(root, from, file) }));
-  return distances
+  for (const from of files) walk(root, from);
+  const distances = distancesTo(file);
+  return files
+    .map((from) => ({ from, distance: distances.get(from) ?? Infinity }))
     .filter(({ distance }) => distance < Infinity)
     .sort((a, b) => a.distance - b.distance)
     .map(({ from }) => from);
 }
 
-function distanceOf(root: string, from: string, to: string): number {
-  const seen = new Set([from]);
-  let level = [from];
-  for (let distance = 0; level.length > 0; distance++) {
-    if (level.includes(to)) return distance;
-    const next = level.flatMap((file) => importsOf(root, file)).filter((file) => !seen.has(file));
-    next.forEach((file) => seen.add(file));
-    level = [...new Set(next)];
+/** Files by one that they import, of all that were walked. */
+const importers = new Map<string, string[]>();
+/** Each file is read once; the sources do not change meanwhile. */
+const walked = new Set<string>();
+
+function walk(root: string, from: string): void {
+  const left = [from];
+  for (let file = left.pop(); file !== undefined; file = left.pop()) {
+    if (walked.has(file)) continue;
+    walked.add(file);
+    for (const imported of importsOf(root, file)) {
+      const known = importers.get(imported);
+      if (known) known.push(file);
+      else importers.set(imported, [file]);
+      left.push(imported);
+    }
   }
-  return Infinity;
 }
 
-/** Each file is read once; the sources do not change meanwhile. */
-const read = new Map<string, readonly string[]>();
+/** Of each file that loads this one, the length of its shortest chain of imports. */
+function distancesTo(file: string): ReadonlyMap<string, number> {
+  const distances = new Map([[file, 0]]);
+  // What is added is iterated too.
+  for (const [imported, distance] of distances)
+    for (const from of importers.get(imported) ?? [])
+      if (!distances.has(from)) distances.set(from, distance + 1);
+  return distances;
+}
 
 /** Files that a file imports, also later by `import()`. */
 function importsOf(root: string, file: string): readonly string[] {
-  const known = read.get(file);
-  if (known) return known;
   const { importedFiles } = ts.preProcessFile(readFileSync(`${root}/${file}`, "utf8"));
-  const imports = importedFiles
+  return importedFiles
     .map(({ fileName }) => fileOf(dirname(file), fileName))
     .filter((path) => path !== undefined && existsSync(`${root}/${path}`)) as readonly string[];
-  read.set(file, imports);
-  return imports;
 }
 
 function fileOf(folder: string, specifier: string): string | undefined {
