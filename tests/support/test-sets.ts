@@ -35,7 +35,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
   "run dbt or MetricFlow": [...within("dbt"), ...within("metrics/metricflow")],
   "follow the pages' commands, or install the packages and use them": [
     ...within("readme", "commands", "how-to", "traces"),
-    ...within("packaging", "install"),
+    ...within("packaging", "install", "start"),
     ...within("end-to-end", "clients", "generated-clients", "typed-client"),
     ...within("ramp/api", "clients"),
     ...within("server/odata", "clients"),
