@@ -15,6 +15,8 @@ import { DbSession } from "../../../runtime/ramp/database/session.js";
 
 /** What runs because of a transaction's work; it may wait again once the transaction is over. */
 const transaction = new AsyncLocalStorage<{ isOpen: boolean; violation?: Error }>();
+// What began to wait before the first use would share the store of the transaction that is open when it goes on.
+transaction.run({ isOpen: false }, () => undefined);
 
 const { transactionAt, commit, rollback } = DbSession.prototype;
 DbSession.prototype.transactionAt = function (now) {
