@@ -1,8 +1,8 @@
 import { EventEmitter } from "node:events";
-import { Socket, type SocketConstructorOpts } from "node:net";
+import type { Socket, SocketConstructorOpts } from "node:net";
 import type { Duplex } from "node:stream";
 import type pg from "pg";
-import { PostgresClient } from "./connection/postgres-client.js";
+import { DatabaseSocket, PostgresClient } from "./connection/postgres-client.js";
 
 /** Takes the rows of a statement as PostgreSQL sends them. */
 export interface RowSink {
@@ -161,7 +161,7 @@ function openSocket(): Socket {
     return true;
   };
   const onread = { buffer: Buffer.allocUnsafeSlow(READ_BYTES), callback: read };
-  const socket: Socket = new Socket({ onread } as SocketConstructorOpts);
+  const socket: Socket = new DatabaseSocket({ onread } as SocketConstructorOpts);
   return socket;
 }
 

@@ -23,6 +23,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   ...["data-quality", "last-load"].map(response),
   ...["hits", "revalidation"].map(response),
   ...["served-values", "streaming", "tables"].map(response),
+  "tests/core/warehouse/mute-name-server.test.ts",
   "tests/core/tenants/tenants.test.ts",
   "tests/core/warehouse/busy-process.test.ts",
   "tests/metrics/array-dimensions.test.ts",

@@ -70,6 +70,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("core/request", "running-server", "unknown-keys"),
     ...within("core/response", "answers", "lagging-replica"),
     ...within("core/warehouse", "busy-process", "fairness", "mute-database"),
+    ...within("core/warehouse", "fairness", "mute-database", "mute-name-server"),
     ...within("end-to-end", "secrets"),
     ...within("ddl", "at-once", "cluster", "while-served"),
     ...within("ramp/core", "secrets-in-logs"),

@@ -1,4 +1,6 @@
+import { Socket } from "node:net";
 import pg from "./pg.js";
+import { databaseLookup } from "../../core/http/name-lookup.js";
 import { ENCODING_HINT, postgresAddress, type TlsTrials } from "../../core/model/postgres-address.js";
 
 /** What worked last, by address: a trial costs a connection. Bounded by the addresses of the settings. */
@@ -23,7 +25,11 @@ export class PostgresClient extends pg.Client {
 
   constructor(config: pg.ClientConfig = {}) {
     const { url, trials } = postgresAddress(config.connectionString ?? "");
-    const translated = config.connectionString === undefined ? config : { ...config, connectionString: url };
+    const translated = {
+      stream: () => new DatabaseSocket(),
+      ...config,
+      ...(config.connectionString !== undefined && { connectionString: url }),
+    };
     super(translated);
     this.#config = translated;
     this.#trials = trials;
@@ -80,6 +86,17 @@ export class PostgresClient extends pg.Client {
     } finally {
       void trial.end().catch(() => undefined);
     }
+  }
+}
+
+/** Looks its host up without holding the look-ups of other names back. */
+export class DatabaseSocket extends Socket {
+  /** As pg calls it: with the port of a host, or the path of a socket. */
+  override connect(...to: readonly unknown[]): this {
+    const [port, host] = to;
+    return typeof port === "number" && typeof host === "string"
+      ? super.connect({ port, host, lookup: databaseLookup })
+      : super.connect(String(port));
   }
 }
 

@@ -1,9 +1,12 @@
 import { once } from "node:events";
-import { Redis } from "ioredis";
+import { createConnection, type Socket, type TcpNetConnectOpts } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { AbstractConnector, Redis, type RedisOptions } from "ioredis";
 import type { Logger } from "pino";
 import { RateLimiterRedis } from "rate-limiter-flexible";
 import { RATE_WINDOW_SECONDS } from "../../model/tier.js";
 import type { RateWindow } from "../../model/caller.js";
+import { databaseLookup } from "../../http/name-lookup.js";
 import { MemoryStore, type RateLimitStore, WINDOW_MS } from "./memory-store.js";
 
 /** How long a request waits for Redis: far longer than a healthy Redis takes. */
@@ -83,6 +86,7 @@ export class RedisStore implements RateLimitStore {
   /** Connects in the background and reconnects without end. Rejects with the reason when the first attempt fails. */
   async #open(url: string): Promise<void> {
     const client = new Redis(url, {
+      Connector: RedisConnector,
       connectTimeout: CONNECTION_TIMEOUT_MS,
       socketTimeout: CONNECTION_TIMEOUT_MS,
       retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, CONNECTION_TIMEOUT_MS),
@@ -127,6 +131,27 @@ export class RedisStore implements RateLimitStore {
     if (this.degraded === null) this.#log.warn({ reason: message || code || "unknown" }, DISCONNECTED);
     this.degraded = "Redis is unreachable: rate limits are counted per process.";
     this.#retry ??= setTimeout(() => void this.#probe(), DOWN_MS).unref();
+  }
+}
+
+/** As the library's own, which looks its host up with each attempt, also while the look-ups of those before are under way. */
+class RedisConnector extends AbstractConnector {
+  readonly #options: RedisOptions;
+
+  constructor(options: unknown) {
+    const { disconnectTimeout = CONNECTION_TIMEOUT_MS } = options as RedisOptions;
+    super(disconnectTimeout);
+    this.#options = options as RedisOptions;
+  }
+
+  override connect(): Promise<Socket> {
+    const { path, host, port = 6379, family, tls } = this.#options;
+    const address: TcpNetConnectOpts = { host, port, family, lookup: databaseLookup };
+    this.connecting = true;
+    if (path) this.stream = createConnection(path);
+    else this.stream = tls ? connectTls({ ...address, ...tls }) : createConnection(address);
+    this.stream.once("error", (error: Error) => (this.firstError = error));
+    return Promise.resolve(this.stream);
   }
 }
 
