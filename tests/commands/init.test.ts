@@ -73,8 +73,14 @@ Variables:
     });
     expect(files[".gitattributes"]).toBe("generated/** text eol=lf\n");
     expect(files[".gitignore"]).toBe("node_modules/\n.data/\napi_keys.json\n");
-    for (const script of [["api:generate"], ["api:check"], ["api:lint", "--", "--fail-on", "error"]])
-      execFileSync("npm", ["run", "--silent", ...script], { cwd: repo, stdio: "pipe" });
+    execFileSync("npm", ["run", "--silent", "api:generate"], { cwd: repo, stdio: "pipe" });
+    // The others as npm would run them, in this process.
+    const { scripts } = JSON.parse(files["package.json"] ?? "") as { scripts: Record<string, string> };
+    for (const [script, ...flags] of [["api:check"], ["api:lint", "--fail-on", "error"]] as const) {
+      const [command, ...args] = (scripts[script] ?? "").split(" ");
+      expect(command).toBe("routewright");
+      expect(await routewright(repo, [...args, ...flags])).toMatchObject({ exit: 0 });
+    }
     expect(JSON.parse(filesIn(repo)["generated/openapi.json"] ?? "").info.title).toBe("Shop");
   });
 
