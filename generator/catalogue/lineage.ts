@@ -97,25 +97,49 @@ export function withInheritedPrivacy(
   entries: readonly CatalogueEntry[],
   manifest: Manifest,
 ): readonly CatalogueEntry[] {
-  const marked = [...manifest.models.map(markedModel), ...manifest.others].filter(
-    (node) => node.isPrivate || node.privateColumns.length > 0,
-  );
-  const nodes = new Map(marked.map((node) => [node.uniqueId, node]));
-  const byRelation = new Map(marked.map((node) => [JSON.stringify(node.relation), node]));
-  const names = new Set(marked.flatMap(({ privateColumns }) => privateColumns.map(folded)));
+  const marked = markedNodesOf(manifest);
   return entries.map((entry) => {
-    const twin = byRelation.get(JSON.stringify(entry.relation));
+    const twin = marked.byRelation.get(JSON.stringify(entry.relation));
     const columns = entry.columns.map((column) => {
       // Most columns have no such name, and finding the upstream nodes takes much longer.
-      if (!names.has(folded(column.name))) return column;
-      const above = ancestorsOf(entry.uniqueId, column.name, manifest).map((id) => nodes.get(id));
+      if (column.private || !marked.names.has(folded(column.name))) return column;
+      const above = ancestorsOf(entry.uniqueId, column.name, manifest).map((id) => marked.byId.get(id));
       const isMarked = [...above, twin].some((node) =>
-        node?.privateColumns.some((marked) => folded(marked) === folded(column.name)),
+        node?.privateColumns.some((name) => folded(name) === folded(column.name)),
       );
       return isMarked ? { ...column, private: true } : column;
     });
-    return { ...entry, columns, private: entry.private || twin?.isPrivate === true };
+    const isPrivate = entry.private || twin?.isPrivate === true;
+    const isSame = isPrivate === entry.private && columns.every((column, i) => column === entry.columns[i]);
+    return isSame ? entry : { ...entry, columns, private: isPrivate };
   });
+}
+
+/** The nodes that are marked as private, or have columns that are. */
+interface MarkedNodes {
+  readonly byId: ReadonlyMap<string, MarkedNode>;
+  readonly byRelation: ReadonlyMap<string, MarkedNode>;
+  /** Of all their private columns, in lower case. */
+  readonly names: ReadonlySet<string>;
+}
+type MarkedNode = ReturnType<typeof markedModel> | Manifest["others"][number];
+
+/** Each model with filters or measures asks for them. */
+const MARKED = new WeakMap<Manifest, MarkedNodes>();
+
+function markedNodesOf(manifest: Manifest): MarkedNodes {
+  const known = MARKED.get(manifest);
+  if (known !== undefined) return known;
+  const nodes = [...manifest.models.map(markedModel), ...manifest.others].filter(
+    (node) => node.isPrivate || node.privateColumns.length > 0,
+  );
+  const marked: MarkedNodes = {
+    byId: new Map(nodes.map((node) => [node.uniqueId, node])),
+    byRelation: new Map(nodes.map((node) => [JSON.stringify(node.relation), node])),
+    names: new Set(nodes.flatMap(({ privateColumns }) => privateColumns.map(folded))),
+  };
+  MARKED.set(manifest, marked);
+  return marked;
 }
 
 /**
