@@ -6,11 +6,12 @@ import type { ModelColumn } from "../manifest/model-columns.js";
 import { type ServedEngine, typeInCopy } from "./types/type-in-copy.js";
 import { byText } from "../manifest/strings.js";
 import { type Catalogue, type CatalogueEntry, complaint, type Skipped, type Warning } from "./catalogue.js";
-import { type Context, readModel } from "./endpoint.js";
+import { type Context, inputOf, knownReading, readModel } from "./endpoint.js";
 import { isWritten, refusedModels, withoutNamedPrivacy } from "./named-models.js";
 import { lineageOf, withInheritedPrivacy } from "./lineage.js";
 import { marksIn } from "./private-marks.js";
 import { metricEndpoints } from "./metrics/metric-endpoints.js";
+import { inputDigest, isWholeInJson, type KnownEntries } from "./model-input.js";
 import { declaredRollUps } from "./metrics/roll-ups.js";
 import { privateMeasures } from "./metrics/private-measures.js";
 import { SemanticIndex } from "./metrics/semantic-index.js";
@@ -37,6 +38,7 @@ export interface CatalogueOptions {
   readonly plans?: Plans;
   /** Paths of a generated folder by model: of the models that only `publish` names, these are served. Left out: all. */
   readonly written?: ReadonlyMap<string, string>;
+  readonly known?: KnownEntries | undefined;
 }
 
 /** Builds the catalogue of a manifest. Pure: same manifest, same catalogue. */
@@ -61,8 +63,12 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     versions: versionsOfPaths(tagged),
     rollUps,
   };
+  const inputs = new Map<CatalogueEntry, string>();
   const add = (model: Model): void => {
-    const reading = readModel(model, context);
+    const input = inputOf(model, context);
+    const digest = inputDigest(input);
+    const known = digest === null ? undefined : options.known?.entryOf(model.uniqueId, digest);
+    const reading = (known && knownReading(known, context.owners)) ?? readModel(input, context.owners);
     warnings.push(...reading.warnings);
     if ("skipped" in reading) {
       skipped.push(reading.skipped);
@@ -71,6 +77,9 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     const { entry, warnings: withheld } = withoutPrivateFilters(reading.entry, model, manifest);
     warnings.push(...withheld);
     const problems = privateMeasures(model, entry, manifest);
+    // A warning is one of each run, and what others change of an entry is not in its input.
+    const isOfInput = reading.warnings.length === 0 && entry === reading.entry && isWholeInJson(entry);
+    if (isOfInput && digest !== null) inputs.set(entry, digest);
     if (problems.length === 0) valid.push(entry);
     else skipped.push({ model: model.uniqueId, file: model.file, reason: "invalid", problems });
   };
@@ -99,6 +108,7 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     ...(Object.keys(options.plans ?? {}).length > 0 && options.plans && { plans: options.plans }),
     ...(read.adapter !== null && read.adapter !== manifest.adapter && { copiedFrom: read.adapter }),
     categories: categoriesOf(entries, manifest),
+    inputs,
     ...(marks.size > 0 && { marks }),
   };
 }

@@ -36,6 +36,10 @@ interface CatalogueFileOptions {
 export function catalogueText(catalogue: Catalogue, options: CatalogueFileOptions = {}): string {
   const { title = null, about, generator, files = new Map<string, string>() } = options;
   const { entryTexts = catalogue.entries.map(entryText) } = options;
+  const inputs = catalogue.entries.flatMap((entry) => {
+    const digest = catalogue.inputs?.get(entry);
+    return digest === undefined ? [] : [[entry.uniqueId, digest] as const];
+  });
   const record: CatalogueRecord = {
     "x-generated-by": MARKER,
     schemaVersion: GENERATED_SCHEMA_VERSION,
@@ -51,6 +55,7 @@ export function catalogueText(catalogue: Catalogue, options: CatalogueFileOption
     ...(catalogue.marks && { marks: Object.fromEntries(catalogue.marks) }),
     endpoints: [],
     skipped: catalogue.skipped,
+    ...(inputs.length > 0 && { inputs: Object.fromEntries(inputs) }),
     files: Object.fromEntries(files),
   };
   const endpoints = entryTexts.map((text) => new WrittenJson(text));
@@ -124,6 +129,18 @@ function entriesPlace(catalogue: string): { readonly from: number; readonly to: 
   const at = catalogue.indexOf(begin);
   const to = catalogue.indexOf(`${ENTRY_END}\n  ]`, at);
   return at === -1 || to === -1 ? null : { from: at + begin.length, to };
+}
+
+/** Whether a catalogue is as written and differs from another by the digests of inputs alone, so that both serve the same. */
+export function hasSameEndpoints(written: string, other: string): boolean {
+  return isAsWritten(Buffer.from(written)) && withoutInputs(written) === withoutInputs(other);
+}
+
+function withoutInputs(catalogue: string): string {
+  const begin = catalogue.lastIndexOf('\n  "inputs": {');
+  const end = catalogue.indexOf("\n  },", begin) + "\n  },".length;
+  const text = begin === -1 ? catalogue : catalogue.slice(0, begin) + catalogue.slice(end);
+  return text.replace(/\n {2}"digest": "[0-9a-f]*"/, "");
 }
 
 /** Whether a catalogue has the digest of its own text. */

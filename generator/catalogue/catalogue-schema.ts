@@ -173,6 +173,8 @@ export const CATALOGUE_SCHEMA = record(
     marks: mapOf(texts),
     /** In files of earlier versions. */
     sources: mapOf(text),
+    /** Digest of what an endpoint was read from, by model: one with the same need not be read again. */
+    inputs: mapOf(text),
     /** Digest of each other file of the folder: a server refuses a folder with others. */
     files: mapOf(text),
   },

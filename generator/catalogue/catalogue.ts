@@ -155,6 +155,8 @@ export interface Catalogue {
   readonly warnings: readonly Warning[];
   /** Empty in a catalogue read from its file alone. */
   readonly lineage: Lineage;
+  /** Digest of what an entry was read from, where it follows from that alone, without a warning. Absent in a catalogue read from its file. */
+  readonly inputs?: ReadonlyMap<CatalogueEntry, string>;
   /** Of organizations, by name; absent where the config file has none. */
   readonly plans?: Plans;
   /** Absent where nothing is marked, and in files of before. */

@@ -4,8 +4,6 @@ import {
   type Method,
   operatorOf,
   type Parameter,
-  type PublicAge,
-  type Tier,
 } from "@routewright/runtime/model";
 import type { ModelColumn } from "../manifest/model-columns.js";
 import type { Graph } from "../manifest/graph.js";
@@ -27,7 +25,8 @@ import { canBeNaN } from "./types/type-facts.js";
 import { enforcedOf } from "./enforced.js";
 import { modelAggregate } from "./metrics/model-aggregate.js";
 import type { DeclaredRollUp } from "./metrics/roll-ups.js";
-import { nearKeysOf } from "./near-keys.js";
+import type { ModelInput, SharedInput } from "./model-input.js";
+import { nearKeysOf, nearPartOf } from "./near-keys.js";
 import { type ModelTags, resourceOf, type VersionOfPath } from "./path.js";
 import { freshnessOf } from "./settings/freshness.js";
 import { goneAtOf } from "./settings/gone-after.js";
@@ -35,15 +34,13 @@ import { isExcluded } from "./settings/meta-api.js";
 import { type ReadSettings, readSettingsOf } from "./settings/read.js";
 import { readTags } from "./tags.js";
 
-/** What all models of a manifest share. */
-export interface Context {
-  readonly defaultTier: Tier;
-  readonly nullableByDefault: boolean;
-  /** Of public endpoints whose model does not say how long shared caches keep its rows; null: not at all. */
-  readonly publicAge: PublicAge | null;
+/** Path → its model: the first by `unique_id`, valid or not, so that fixing a model never moves a path. */
+type Owners = Map<string, string>;
+
+/** What models and metrics of a manifest are read with. */
+export interface Context extends SharedInput {
   readonly graph: Graph;
-  /** Path → its model: the first by `unique_id`, valid or not, so that fixing a model never moves a path. */
-  readonly owners: Map<string, string>;
+  readonly owners: Owners;
   /** By `unique_id`. */
   readonly versions: ReadonlyMap<string, VersionOfPath>;
   readonly rollUps: readonly DeclaredRollUp[];
@@ -53,12 +50,28 @@ type ModelReading = { readonly warnings: readonly Warning[] } & (
   { readonly entry: CatalogueEntry } | { readonly skipped: Skipped }
 );
 
+/** What a published model is read from. */
+export function inputOf(model: Model, context: Context): ModelInput {
+  const { defaultTier, nullableByDefault, publicAge, graph, versions } = context;
+  const node = nearPartOf(graph.get(model.uniqueId)?.json ?? {});
+  return { model, node, version: versions.get(model.uniqueId), defaultTier, nullableByDefault, publicAge };
+}
+
+/** The reading of an entry that was read before; null where another model has its path now. */
+export function knownReading(entry: CatalogueEntry, owners: Owners): ModelReading | null {
+  const paths = [entry.path, ...(entry.versionPath === undefined ? [] : [entry.versionPath])];
+  if (paths.some((path) => owners.has(path))) return null;
+  for (const path of paths) owners.set(path, entry.uniqueId);
+  return { warnings: [], entry };
+}
+
 /** Reads a published model: its node, its tags, its settings, its endpoint. All problems are reported together. */
-export function readModel(model: Model, context: Context): ModelReading {
+export function readModel(input: ModelInput, owners: Owners): ModelReading {
+  const { model } = input;
   if (isExcluded(model)) return { warnings: [], skipped: skip(model, "excluded", []) };
-  const { tags, path, versionPath, ...ofTags } = readTags(model, context.versions.get(model.uniqueId));
-  const nearKeys = nearKeysOf(context.graph.get(model.uniqueId)?.json ?? {});
-  const { settings, ...ofSettings } = readSettingsOf(model, path, context.nullableByDefault);
+  const { tags, path, versionPath, ...ofTags } = readTags(model, input.version);
+  const nearKeys = nearKeysOf(input.node);
+  const { settings, ...ofSettings } = readSettingsOf(model, path, input.nullableByDefault);
   const of = <Each extends Complaint>(each: Each) => ({ model: model.uniqueId, ...each });
   const problems = [
     ...ofTags.problems,
@@ -68,12 +81,12 @@ export function readModel(model: Model, context: Context): ModelReading {
   ].map(of);
   const noColumns = problems.length === 0 ? withoutColumns(model) : [];
   const warnings = [...ofSettings.warnings, ...nearKeys.warnings, ...ofTags.warnings, ...noColumns].map(of);
-  const taken = [path, versionPath].flatMap((each) => (each == null ? [] : takePath(each, model, context)));
+  const taken = [path, versionPath].flatMap((each) => (each == null ? [] : takePath(each, model, owners)));
   if (settings === null || problems.length > 0)
     return { warnings, skipped: skip(model, "invalid", [...problems, ...taken]) };
   if (taken.length > 0) return { warnings, skipped: skip(model, "path-taken", taken) };
   const place = { path: path ?? "", ...(versionPath !== undefined && { versionPath }) };
-  return { warnings, entry: entryOf(model, place, tags, settings, context) };
+  return { warnings, entry: entryOf(model, place, tags, settings, input) };
 }
 
 function nodeProblems(model: Model): readonly Complaint[] {
@@ -112,7 +125,7 @@ function withoutColumns({ columns }: Model): readonly Complaint[] {
 }
 
 /** The first model by `unique_id` keeps a path (generator/docs/tags.md, Paths). */
-function takePath(path: string, model: Model, { owners }: Context): Problem[] {
+function takePath(path: string, model: Model, owners: Owners): Problem[] {
   const owner = owners.get(path);
   if (owner === undefined) owners.set(path, model.uniqueId);
   return owner === undefined ? [] : [pathTaken(model, path, owner)];
@@ -145,7 +158,7 @@ function entryOf(
   place: Pick<CatalogueEntry, "path" | "versionPath">,
   tags: ModelTags,
   settings: ReadSettings,
-  context: Context,
+  context: SharedInput,
 ): CatalogueEntry {
   const { category, granularity, window, tier } = tags;
   const { methods, legacy, parameters, ...api } = settings.api;
@@ -250,7 +263,7 @@ function canBeSent(value: string, parameter: Parameter, methods: readonly Method
 
 const HAS_TEXTS: ReadonlySet<string> = new Set(["string", "enum", "integer", "unknown"]);
 
-function columnOf(column: ModelColumn, settings: ReadSettings, context: Context): DescribedColumn {
+function columnOf(column: ModelColumn, settings: ReadSettings, context: SharedInput): DescribedColumn {
   const { name, type, sourceType, labels, baseType } = column;
   const { description, notNull, acceptedValues, guarantees, isPrivate } = column;
   const example = settings.columns.get(name)?.example;
@@ -286,7 +299,7 @@ function zoneOf({ name, type }: ModelColumn, { columns, routewright }: ReadSetti
 }
 
 /** The declared type; `text null`, as in SQL, for a column that may be served as null. */
-function typeOf(column: ModelColumn, { nullableByDefault }: Context): string | null {
+function typeOf(column: ModelColumn, { nullableByDefault }: SharedInput): string | null {
   const { type, notNull } = column;
   if (type === null) return null;
   const isNullable = nullableByDefault && notNull === null;

@@ -16,6 +16,24 @@ interface NearKeys {
 const NAMESPACE = "routewright";
 const EXCLUDE = "exclude_from_api";
 
+/** The members of a node that are read. */
+const READ = [
+  "meta",
+  "config",
+  "tags",
+  "columns",
+  "dimensions",
+  "entities",
+  "measures",
+  "type_params",
+  "query_params",
+] as const;
+
+/** The part of a node in which near keys are looked for. */
+export function nearPartOf(node: JsonObject): JsonObject {
+  return Object.fromEntries(READ.flatMap((key) => (node[key] === undefined ? [] : [[key, node[key]]])));
+}
+
 /**
  * Keys and tags of a node and its columns that are nearly ours (generator/docs/meta-routewright.md, Misspelt keys): of a model,
  * a metric, a saved query, or a semantic model with its dimensions, entities and measures.

@@ -2,19 +2,19 @@ import { headlineProblems, planProblems } from "../about.js";
 import { join } from "node:path";
 import type { ArtifactLocations } from "../artifacts/artifacts.js";
 import { catalogueOf } from "../catalogue/build.js";
-import { readFormerCatalogue } from "../catalogue/catalogue-file.js";
+import { hasSameEndpoints, readFormerCatalogue } from "../catalogue/catalogue-file.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { unpublishedNotes, untypedNote, whyGone } from "../catalogue/unpublished.js";
 import type { Settings } from "../config.js";
 import { type Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readModels } from "../manifest/catalog.js";
-import { type Folder, updateFolder } from "../output/folder.js";
+import { type Drift, type Folder, updateFolder } from "../output/folder.js";
 import { readKept } from "../output/keeping.js";
 import { adapterNotice, adapterProblem, clickhouseAddress } from "@routewright/runtime/model";
 import type { Manifest } from "../manifest/manifest.js";
 import { CATALOGUE_FILE } from "../render/kept.js";
-import { render, routeFile } from "../render/render.js";
+import { type FileSet, render, routeFile } from "../render/render.js";
 import { previewJson, previewText } from "./preview-report.js";
 import { type GenerateReport, type MovedSchema, reportJson, reportText } from "./generate-report.js";
 import {
@@ -83,15 +83,15 @@ export function configure(command: CliCommand): void {
 export async function generate(options: GenerateOptions): Promise<CommandResult> {
   const reading = await readModels(options);
   if (!reading.ok) return failure(...reading.problems);
-  const catalogue = catalogueOf(reading.value, options);
+  const { title, about, out, check } = options;
+  const { found, ...keeping } = readKept(out, versionOf(), check || options.preview === true);
+  const catalogue = catalogueOf(reading.value, { ...options, known: keeping.kept });
   const unshown = [
     ...headlineProblems(options.about ?? {}, catalogue),
     ...planProblems(options.plans ?? {}, catalogue),
   ];
   if (unshown.length > 0) return failure(...unshown);
   if (options.preview === true) return preview(reading.value, catalogue, options);
-  const { title, about, out, check } = options;
-  const { found, ...keeping } = readKept(out, versionOf(), check);
   const files = await withProgress("Rendering endpoints", (progress) =>
     render(catalogue, { title, about, progress, ...keeping }),
   );
@@ -105,7 +105,7 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   const report: GenerateReport = {
     ...options,
     catalogue,
-    drift: update.value,
+    drift: check ? update.value.filter((drift) => !isOfInputs(drift, found, files)) : update.value,
     schemas: movedSchemas(before, catalogue),
     causes: causesOf(before, catalogue, reading.value),
     exposing: exposingChanges(before, catalogue, options),
@@ -127,6 +127,17 @@ function preview(manifest: Manifest, catalogue: Catalogue, { json }: GenerateOpt
       ...unpublishedNotes(manifest, catalogue).map((note) => `note: ${note}`),
     ],
   };
+}
+
+/** Whether a folder says of endpoints only that they were read from something else, such as of another version of dbt. */
+function isOfInputs({ file, kind }: Drift, found: Folder | undefined, files: FileSet): boolean {
+  const entry = found?.get(file);
+  return (
+    file === CATALOGUE_FILE &&
+    kind === "changed" &&
+    entry?.kind === "file" &&
+    hasSameEndpoints(entry.text, files.get(file) ?? "")
+  );
 }
 
 /** The catalogue of the folder; null where there is none, or the same. */

@@ -106,8 +106,8 @@ function regenerate(texts: ArtifactTexts, options: WatchOptions): readonly strin
   const { out, title, about, print } = options;
   const reading = parseModels(texts, options.publish);
   if (!reading.ok) return reading.problems;
-  const catalogue = catalogueOf(reading.value, options);
   const { found, ...keeping } = readKept(out, versionOf());
+  const catalogue = catalogueOf(reading.value, { ...options, known: keeping.kept });
   const update = updateFolder(render(catalogue, { title, about, ...keeping }), { out, found });
   if (!update.ok) return update.problems;
   const { warnings } = reading.value;

@@ -1,9 +1,10 @@
+import { digestOf } from "@routewright/runtime/model";
 import { byText, visibleJson } from "../manifest/strings.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { catalogueText, entryText } from "../catalogue/catalogue-file.js";
 import { lineageText } from "../catalogue/lineage.js";
 import { withSuccessorChanges } from "../diff/successor-changes.js";
-import { CATALOGUE_FILE, Kept } from "./kept.js";
+import { CATALOGUE_FILE, type Kept } from "./kept.js";
 import { type OpenApiOptions, openApiText } from "./openapi/document.js";
 import { routeModule } from "./route-module.js";
 
@@ -24,7 +25,7 @@ export function render(read: Catalogue, options: RenderOptions = {}): FileSet {
   const catalogue = withSuccessorChanges(read);
   const { entries } = catalogue;
   const { kept } = options;
-  const entryTexts = entries.map(entryText);
+  const entryTexts = entries.map((entry) => kept?.entryText(entry) ?? entryText(entry));
   const unchanged = new Set(entries.filter((_, i) => kept?.hasEntry(entryTexts[i] ?? "")));
   const modules = entries.map((entry, i) => {
     const file = routeFile(entry);
@@ -39,12 +40,12 @@ export function render(read: Catalogue, options: RenderOptions = {}): FileSet {
     ["index.ts", indexModule(entries)],
     ["openapi.json", openApiText(catalogue, { ...options, unchanged })],
   ]);
-  const files = new Map([...described].map(([file, text]) => [file, (kept ?? NOTHING).digestOf(file, text)]));
+  const files = new Map(
+    [...described].map(([file, text]) => [file, kept?.digestOf(file, text) ?? digestOf(text)]),
+  );
   const index = catalogueText(catalogue, { ...options, files, entryTexts });
   return sorted([...described, [CATALOGUE_FILE, index]]);
 }
-
-const NOTHING = new Kept("", new Map(), new Map());
 
 function sorted(files: readonly (readonly [string, string])[]): FileSet {
   return new Map([...files].sort(([a], [b]) => byText(a, b)));

@@ -155,7 +155,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
       "writers",
       "wrong-input",
     ),
-    ...within("render", "kept", "random"),
+    ...within("render", "kept", "known-entries", "random"),
     ...within("suggest", "roll-ups"),
     ...within("verify", "aggregates", "roll-ups"),
     ...within("server/mcp", "apps", "conformance"),

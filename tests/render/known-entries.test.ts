@@ -1,0 +1,157 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { catalogueOf } from "../../generator/catalogue/build.js";
+import { entryText } from "../../generator/catalogue/catalogue-file.js";
+import type { Catalogue } from "../../generator/catalogue/catalogue.js";
+import type { KnownEntries } from "../../generator/catalogue/model-input.js";
+import { EXIT } from "../../generator/commands/command.js";
+import { generate } from "../../generator/commands/generate.js";
+import { parseModels } from "../../generator/manifest/catalog.js";
+import type { PublishRules } from "../../generator/manifest/publish-rules.js";
+import { updateFolder } from "../../generator/output/folder.js";
+import { readKept } from "../../generator/output/keeping.js";
+import { render } from "../../generator/render/render.js";
+import { withOwnDigest } from "../../runtime/core/model/digest.js";
+import { filesIn } from "../support/files.js";
+import { ownFolder } from "../support/service.js";
+import { change, CHANGES, type Project, starter, textsOf } from "./manifest-changes.js";
+
+/** The catalogue of a project. */
+function read(project: Project, known?: KnownEntries): Catalogue {
+  const { manifest, catalog } = textsOf(project);
+  const artifacts = {
+    manifest: { text: manifest, location: "manifest.json" },
+    catalog: { text: catalog, location: "catalog.json" },
+    warnings: [],
+  };
+  const reading = parseModels(artifacts, project.publish as PublishRules);
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  return catalogueOf(reading.value, { ...project.options, known });
+}
+
+/** Generates a folder as the command does. */
+function generated(out: string, project: Project, version = "1.0.0") {
+  const { found, ...keeping } = readKept(out, version);
+  const catalogue = read(project, keeping.kept);
+  const files = render(catalogue, { title: project.title, ...keeping });
+  const update = updateFolder(files, { out, found, allowEmpty: true });
+  if (!update.ok) throw new Error(update.problems.join(" "));
+  return { catalogue, kept: keeping.kept };
+}
+
+/** What reports say of a catalogue, and its entries. */
+function toldOf({ entries, skipped, warnings, lineage, marks, categories }: Catalogue) {
+  return { entries: entries.map(entryText), skipped, warnings, lineage, marks, categories };
+}
+
+/** The sequences of the random test; `KNOWN_SEQUENCES=1000` tries more. */
+const SEQUENCES = Number(process.env["KNOWN_SEQUENCES"] ?? 5);
+
+const step = fc.record({
+  kinds: fc.array(fc.constantFrom(...CHANGES), { minLength: 1, maxLength: 3 }),
+  place: fc.nat(1000),
+  n: fc.nat(1000),
+  version: fc.constantFrom("1.0.0", "1.0.0", "1.0.0", "1.0.0", "1.0.1"),
+});
+
+describe("entries of models that have not changed", () => {
+  it("are those of a folder that is generated from nothing, after any changes of the project", () => {
+    let [known, all] = [0, 0];
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 3, maxLength: 8 }), (steps) => {
+        const [out, project] = [ownFolder(), starter()];
+        for (const { kinds, place, n, version } of [
+          { kinds: [], place: 0, n: 0, version: "1.0.0" },
+          ...steps,
+        ]) {
+          for (const kind of kinds) change(project, kind, place, n);
+          const { catalogue, kept } = generated(out, project, version);
+          const fresh = read(project);
+          known += catalogue.entries.filter((entry) => kept?.entryText(entry) !== undefined).length;
+          all += catalogue.entries.length;
+          expect(toldOf(catalogue)).toEqual(toldOf(fresh));
+          const files = render(fresh, { title: project.title, generator: version });
+          expect(filesIn(out)).toEqual(Object.fromEntries(files));
+        }
+      }),
+      { numRuns: SEQUENCES },
+    );
+    expect(all).toBeGreaterThan(SEQUENCES * 20);
+    expect(known / all).toBeGreaterThan(0.4);
+  });
+
+  it("are taken from the folder, unless it is of another version or its input has changed", () => {
+    const [out, project] = [ownFolder(), starter()];
+    generated(out, project);
+    const before = filesIn(out);
+    forge(out, '"description": "', '"description": "Forged: ');
+    const known = generated(out, project).catalogue;
+    expect(known.entries.filter(isForged).length).toBeGreaterThan(20);
+    change(project, "description", 3, 1);
+    const { entries } = generated(out, project).catalogue;
+    expect(entries.filter(isForged).length).toBe(known.entries.filter(isForged).length - 1);
+    for (const version of ["1.0.1", "1.0.0"]) generated(out, starter(), version);
+    expect(filesIn(out)).toEqual(before);
+  });
+
+  it("do not follow from what dbt writes anew at each parse", () => {
+    const [out, project] = [ownFolder(), starter()];
+    generated(out, project);
+    const before = filesIn(out);
+    change(project, "parsedAgain", 0, 5);
+    generated(out, project);
+    expect(filesIn(out)).toEqual(before);
+  });
+
+  it("may be of another input for `--check`, and differ in nothing else", async () => {
+    const [out, project] = [ownFolder(), starter()];
+    const manifest = join(ownFolder(), "manifest.json");
+    const run = async (check: boolean) => {
+      writeFileSync(manifest, textsOf(project).manifest);
+      const options = { manifest, out, check, defaultTier: "tier0", title: null } as const;
+      return (await generate({ ...options, strict: false, json: false })).exit;
+    };
+    await run(false);
+    const before = filesIn(out);
+    for (const node of Object.values(project.nodes)) node.tags.push("daily");
+    expect(await run(true)).toBe(EXIT.ok);
+    forge(out, '"description": "', '"description": "Forged: ');
+    expect(await run(true)).toBe(EXIT.findings);
+    for (const node of Object.values(project.nodes)) node.tags.pop();
+    expect(await run(true)).toBe(EXIT.findings);
+    writeFileSync(
+      join(out, "catalogue.json"),
+      (before["catalogue.json"] ?? "").replace(/"digest": "./, '"digest": "'),
+    );
+    expect(await run(true)).toBe(EXIT.findings);
+  });
+
+  it("have no input where a reading warns or another node says something of them", () => {
+    const project = starter();
+    const [first, second, third] = read(project).entries.map(({ uniqueId }) => uniqueId);
+    const nodes = [first, second, third].map((id) => project.nodes[id ?? ""]);
+    const [warned, below] = nodes;
+    if (warned === undefined || below === undefined) throw new Error("no models");
+    warned.config.meta["routewright"] = { colour: "red" };
+    const [name = ""] = Object.keys(below.columns);
+    const above = project.nodes[below.depends_on.nodes[0] ?? ""];
+    if (above === undefined) throw new Error("no parent");
+    above.columns[name] = { name, meta: { pii: true } };
+    const { entries, inputs } = read(project);
+    const without = entries.filter((entry) => !inputs?.has(entry)).map(({ uniqueId }) => uniqueId);
+    expect(without).toEqual(expect.arrayContaining([first, second]));
+    expect(without).not.toContain(third);
+  });
+});
+
+/** Changes entries of a catalogue as if they had been generated. */
+function forge(out: string, words: string, others: string): void {
+  const file = join(out, "catalogue.json");
+  writeFileSync(file, withOwnDigest(readFileSync(file, "utf8").replaceAll(words, others)));
+}
+
+function isForged({ description }: { readonly description: string }): boolean {
+  return description.startsWith("Forged: ");
+}
