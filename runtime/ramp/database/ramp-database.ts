@@ -152,6 +152,7 @@ class PooledDatabase {
   /**
    * The time is that of the jumps that this server knows; where more are recorded the transaction fails, and the work is repeated. Reading
    * them first was a round trip of each transaction: without it an intent takes 12 % less processor time in Node and 16 % less in the database.
+   * They are compared with `BEGIN`, in one message.
    * @param recorded sum of the jumps, in milliseconds
    */
   async #run<T>(
@@ -160,8 +161,8 @@ class PooledDatabase {
     recorded = this.clock.recorded,
   ): Promise<T> {
     try {
-      return await this.#inSession(begin, async (session) => {
-        session.require(`${RECORDED_JUMPS} = $1`, [recorded], () => new ClockJumped());
+      const text = `${begin}; SELECT ramp.require_jumps(${String(recorded)})`;
+      return await this.#inSession(text, async (session) => {
         const tx = session.transactionAt(this.clock.now(recorded));
         const result = await work(tx);
         if (result instanceof Rollback) await session.rollback();
@@ -194,7 +195,7 @@ class PooledDatabase {
     const session = new DbSession(client);
     let broken: Error | undefined;
     try {
-      void session.send(begin);
+      session.require(begin, undefined, () => new ClockJumped());
       return await work(session);
     } catch (error) {
       // A connection that cannot roll back is closed.

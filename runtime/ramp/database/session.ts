@@ -87,13 +87,12 @@ export class DbSession {
     return result;
   }
 
-  /** Sends a condition without waiting for it: where it is false the transaction fails with `failure`, and no statement after it takes effect. */
-  require(condition: string, values: readonly unknown[], failure?: () => PreconditionFailed): void {
-    this.#requireBy(`SELECT ramp.require_row(${condition})`, values, failure);
-  }
-
-  /** @param failure an error collects its stack, so it is made only where it is needed */
-  #requireBy(text: string, values: readonly unknown[], failure?: () => PreconditionFailed): void {
+  /**
+   * Sends statements that fail where a condition does not hold, without waiting for them: the transaction fails with `failure` then, and no
+   * statement after them takes effect.
+   * @param failure an error collects its stack, so it is made only where it is needed
+   */
+  require(text: string, values?: readonly unknown[], failure?: () => PreconditionFailed): void {
     this.send(text, values).catch((error: unknown) => {
       if (failure && (error as pg.DatabaseError).code === PRECONDITION_FAILED) this.failure = failure();
     });
@@ -143,7 +142,7 @@ export class DbSession {
         this.#collected.set(write, [...items, item]);
       },
       requireRow: (text, values = [], failure) =>
-        this.#requireBy(
+        this.require(
           `WITH found AS (${text}) SELECT ramp.require_row(count(*) > 0) FROM found`,
           values,
           failure,
