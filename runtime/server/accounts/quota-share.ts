@@ -80,6 +80,8 @@ export class OrganizationShare implements OrganizationUse {
   /** Of the month, as the database last said. */
   readonly #used = none();
   readonly #recent = new RecentUse();
+  /** Of the response that was counted last, at least 1: what each that runs is taken to need. */
+  #expected: Units = { requests: 1, rows: 1, bytes: 1 };
   #running = 0;
   #waiting = 0;
   #exceededUntil = 0;
@@ -119,6 +121,7 @@ export class OrganizationShare implements OrganizationUse {
     const now = Date.now();
     const use = { requests: 1, rows: sent.rows ?? 0, bytes: sent.bytes };
     for (const unit of QUOTA_UNITS) this.#unreported[unit] += use[unit];
+    for (const unit of QUOTA_UNITS) this.#expected[unit] = Math.max(1, use[unit]);
     this.#recent.add(use, now);
     this.#reports.add(this.organization, sent, now);
     this.#reports.changed(this, this.#isLow(now) ? "low" : "soon");
@@ -180,8 +183,7 @@ export class OrganizationShare implements OrganizationUse {
   #admit(request: CountedRequest): void {
     request.taken++;
     this.#running++;
-    if (this.#figures.quota.requests !== undefined && this.#isLow(Date.now()))
-      this.#reports.changed(this, "low");
+    if (this.#isLow(Date.now())) this.#reports.changed(this, "low");
   }
 
   async #wait(request: CountedRequest): Promise<HttpError | null> {
@@ -227,9 +229,12 @@ export class OrganizationShare implements OrganizationUse {
     return this.#held[unit] - this.#promised(unit);
   }
 
-  /** What the share must cover: what is counted and not reported, and requests that run. */
+  /**
+   * What the share must cover: what is counted and not reported, and what requests that run are taken to need. Without the latter a hundred
+   * requests at once got a hundred responses beyond the quota of rows or bytes.
+   */
   #promised(unit: QuotaUnit): number {
-    return this.#unreported[unit] + (unit === "requests" ? this.#running : 0);
+    return this.#unreported[unit] + this.#running * this.#expected[unit];
   }
 
   /** Whether half of the share is used, so that the next one is there before it ends. */
@@ -243,7 +248,7 @@ export class OrganizationShare implements OrganizationUse {
   #target(unit: QuotaUnit, now: number): number {
     const quota = this.#figures.quota[unit];
     if (quota === undefined) return 0;
-    const needed = Math.max(this.#recent.of(unit, now), this.#waiting);
+    const needed = Math.max(this.#recent.of(unit, now), this.#waiting * this.#expected[unit]);
     return Math.min(needed, Math.max(1, Math.floor(quota * LARGEST_SHARE)));
   }
 

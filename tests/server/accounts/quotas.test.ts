@@ -65,7 +65,12 @@ async function serve(plan: string, servers = 1) {
     return [Number(row?.["requests"]), Number(row?.["rows"]), Number(row?.["bytes"])];
   };
   const query = (text: string) => queryAt(databaseUrl, text);
-  return { store, services, ask, used, query, served: () => served };
+  const restart = async (): Promise<void> => {
+    await Promise.all(services.map((service) => service.stop()));
+    for (const at of services.keys())
+      services[at] = await startFolder(folder, { KEYS_DATABASE_URL: databaseUrl });
+  };
+  return { store, services, ask, used, query, restart, served: () => served };
 }
 
 describe("an organization with a quota of requests", () => {
@@ -125,6 +130,29 @@ describe("an organization with a quota of requests", () => {
     expect(served()).toBe(60);
   });
 
+  it("gets exactly so many of five times as many at once, of two servers, also after they start again", async () => {
+    const { ask, used, store, served, restart } = await serve("small", 2);
+    const figures = { ...NO_FIGURES, requests: 40, requestsPerMinute: 100_000 };
+    await store.organizations.setFigures("acme", figures);
+    for (const server of [0, 1])
+      await expect
+        .poll(async () => (await ask("/v1/shop/sales", {}, server)).headers["ratelimit-policy"], SOON)
+        .toContain("q=40");
+    const crowd = async (): Promise<ReadonlySet<number>> =>
+      new Set(
+        (await Promise.all(Array.from({ length: 200 }, (_, i) => ask(undefined, {}, i % 2)))).map(
+          ({ status }) => status,
+        ),
+      );
+    expect([200, 429]).toEqual(expect.arrayContaining([...(await crowd())]));
+    await restart();
+    await crowd();
+    await expect.poll(async () => (await crowd()).size === 1 && served(), SOON).toBe(40);
+    await restart();
+    expect(await crowd()).toEqual(new Set([429]));
+    expect([served(), (await used())[0]]).toEqual([40, 40]);
+  });
+
   it("keeps what it used when its plan changes, which counts at once", async () => {
     const { ask, used, store, query } = await serve("small");
     while ((await ask()).status === 200);
@@ -151,6 +179,17 @@ describe("an organization with a quota of", () => {
     expect(statuses).toEqual([200, 200, 200, 429]);
     expect(await used()).toEqual([3, 30, expect.any(Number)]);
   });
+
+  it.each(["rows", "bytes"] as const)(
+    "%s is crossed by one response of each server, however many requests it sends at once",
+    async (unit) => {
+      const { ask, served } = await serve(unit, 2);
+      const { text } = await ask();
+      const size = unit === "rows" ? 10 : text.length;
+      await Promise.all(Array.from({ length: 100 }, (_, i) => ask(undefined, {}, i % 2)));
+      expect(served()).toBeLessThanOrEqual((PLANS[unit]?.quota?.[unit] ?? 0) / size + 2);
+    },
+  );
 
   it("bytes sees it in RateLimit", async () => {
     const { ask, used } = await serve("bytes");
