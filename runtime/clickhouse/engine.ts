@@ -36,7 +36,7 @@ import { nextRow, selectGroups, selectKeyed } from "./keyed-pages.js";
 import { relationLoads } from "./loads.js";
 import { finished } from "./parameters.js";
 import { printed, selectAggregate, selectRows, type SelectSource, sourceOf } from "./select.js";
-import { RoleSettings, withinLimit } from "./settings.js";
+import { formOf, RoleSettings, withinLimit } from "./settings.js";
 import type { ReadRows } from "./scanned-rows.js";
 import {
   bodyReader,
@@ -269,14 +269,12 @@ class ClickhouseEngine extends BaseEngine {
     const served = servedOf(source.columns, selection.columns);
     const select = selectRows(source, selection, { served, format, maxRows: lookAhead(query) });
     const statement = printed(select, format);
-    const isList = format === "json" || format === "json-strings" || format === "json-declared";
-    const isCsv = format === "csv" || format === "spreadsheet";
-    const form = isList ? "list" : isCsv && served.columns.length === 1 ? "oneColumn" : "lines";
     const limits = {
       tier,
       timeoutMs: this.#limits.streamTimeoutMs[tier],
       maxRows: query.maxRowsRead ?? 0,
     };
+    const form = formOf(format, served.columns.length);
     const settings = await this.#settings.toSend(limits, form, commentOf(query, context));
     return this.#connection.run({
       statement,

@@ -146,6 +146,21 @@ describe.skipIf(!hasClickhouse)("settings", () => {
       .toMatchObject({ max_execution_time: "5", max_threads: "1" });
   });
 
+  it("of formats are sent with rows in them, and not with others", async () => {
+    const url = await serve({});
+    const groupsOf = (settings: Readonly<Record<string, string>>): readonly string[] =>
+      ["csv", "parquet", "json"].filter((group) =>
+        Object.keys(settings).some((name) => name.startsWith(`output_format_${group}_`)),
+      );
+    const sentFor = async (suffix: string): Promise<readonly string[]> => {
+      await sendRequest(url, `/v1/safe/secret${suffix}`, { key: KEYS.tier3 });
+      return groupsOf(await settingsOf("secret"));
+    };
+    await expect.poll(() => sentFor(".csv")).toEqual(["csv", "json"]);
+    await expect.poll(() => sentFor(".parquet")).toEqual(["parquet", "json"]);
+    await expect.poll(() => sentFor(".json")).toEqual(["json"]);
+  });
+
   it("that the role may not send make the database unreachable", async () => {
     const url = await serve({ DATABASE_URL: clickhouseUrl("no_settings") });
     expect((await sendRequest(url, "/health")).status).toBe(503);
