@@ -15,7 +15,6 @@ import { objectOr } from "../manifest/json.js";
 import { parseJson } from "../manifest/json-text.js";
 import { validatorOf } from "../manifest/schema-errors.js";
 import { visible, visibleJson } from "../manifest/strings.js";
-import { WrittenJson } from "../manifest/written-json.js";
 import type { CatalogueRecord } from "./catalogue-schema.js";
 import { type Catalogue, type CatalogueEntry, FORMER_KEYS, NO_LINEAGE } from "./catalogue.js";
 
@@ -30,6 +29,11 @@ interface CatalogueFileOptions {
   readonly files?: ReadonlyMap<string, string>;
   /** Text of each entry, in their order. */
   readonly entryTexts?: readonly string[];
+}
+
+/** A JSON value whose text is known, as the file has it at the place of the value. */
+class WrittenJson {
+  constructor(readonly text: string) {}
 }
 
 /** The catalogue as `catalogue.json`: one line per column and per parameter, so that a diff shows one line per change. */
@@ -98,12 +102,13 @@ export function readCatalogueIn(folder: string): Outcome<Catalogue> | null {
  * nothing needs to compare it.
  */
 export function readFormerCatalogue(
-  text: string,
+  bytes: Buffer,
   newer: { readonly text: string; readonly entries: readonly CatalogueEntry[] },
   location: string,
 ): Outcome<Catalogue> {
+  const text = bytes.toString();
   const place = entriesPlace(text);
-  if (place === null || !isAsWritten(Buffer.from(text))) return readCatalogue(text, location);
+  if (place === null || !isAsWritten(bytes)) return readCatalogue(text, location);
   const known = new Map(entryTextsIn(newer.text).map((each, i) => [each, newer.entries[i]]));
   const former = entryTextsIn(text);
   const changed = former.filter((each) => !known.has(each)).map((each) => each + ENTRY_END);
@@ -132,8 +137,8 @@ function entriesPlace(catalogue: string): { readonly from: number; readonly to: 
 }
 
 /** Whether a catalogue is as written and differs from another by the digests of inputs alone, so that both serve the same. */
-export function hasSameEndpoints(written: string, other: string): boolean {
-  return isAsWritten(Buffer.from(written)) && withoutInputs(written) === withoutInputs(other);
+export function hasSameEndpoints(written: Buffer, other: Buffer): boolean {
+  return isAsWritten(written) && withoutInputs(written.toString()) === withoutInputs(other.toString());
 }
 
 function withoutInputs(catalogue: string): string {
@@ -145,8 +150,11 @@ function withoutInputs(catalogue: string): string {
 
 /** Whether a catalogue has the digest of its own text. */
 export function isAsWritten(bytes: Buffer): boolean {
-  return /\n {2}"digest": "[0-9a-f]{32}"/.test(bytes.toString("latin1")) && hasOwnDigest(bytes);
+  return /\n {2}"digest": "[0-9a-f]{32}"/.test(bytes.toString("latin1", 0, HEAD)) && hasOwnDigest(bytes);
 }
+
+/** Bytes in which the digest stands: only the versions of schema and generator are before it. */
+const HEAD = 1000;
 
 /**
  * Name of dbt's adapter in the catalogue of a generated folder; null where it has none that can be read. Its endpoints are not: all of

@@ -14,7 +14,7 @@ import { readKept } from "../output/keeping.js";
 import { adapterNotice, adapterProblem, clickhouseAddress } from "@routewright/runtime/model";
 import type { Manifest } from "../manifest/manifest.js";
 import { CATALOGUE_FILE } from "../render/kept.js";
-import { type FileSet, render, routeFile } from "../render/render.js";
+import { type FileSet, renderBytes, routeFile } from "../render/render.js";
 import { previewJson, previewText } from "./preview-report.js";
 import { type GenerateReport, type MovedSchema, reportJson, reportText } from "./generate-report.js";
 import {
@@ -93,12 +93,9 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   if (unshown.length > 0) return failure(...unshown);
   if (options.preview === true) return preview(reading.value, catalogue, options);
   const files = await withProgress("Rendering endpoints", (progress) =>
-    render(catalogue, { title, about, progress, ...keeping }),
+    renderBytes(catalogue, { title, about, progress, ...keeping }),
   );
-  const before = catalogueIn(out, found, {
-    text: files.get(CATALOGUE_FILE) ?? "",
-    entries: catalogue.entries,
-  });
+  const before = catalogueIn(out, found, files, catalogue.entries);
   const unpublished = unpublishedNotes(reading.value, catalogue);
   const update = updateFolder(files, { ...options, found });
   if (!update.ok) return failure(...update.problems, ...(catalogue.entries.length === 0 ? unpublished : []));
@@ -130,25 +127,23 @@ function preview(manifest: Manifest, catalogue: Catalogue, { json }: GenerateOpt
 }
 
 /** Whether a folder says of endpoints only that they were read from something else, such as of another version of dbt. */
-function isOfInputs({ file, kind }: Drift, found: Folder | undefined, files: FileSet): boolean {
-  const entry = found?.get(file);
-  return (
-    file === CATALOGUE_FILE &&
-    kind === "changed" &&
-    entry?.kind === "file" &&
-    hasSameEndpoints(entry.text, files.get(file) ?? "")
-  );
+function isOfInputs({ file, kind }: Drift, found: Folder | undefined, files: FileSet<Buffer>): boolean {
+  if (file !== CATALOGUE_FILE || kind !== "changed") return false;
+  const [entry, fresh] = [found?.get(file), files.get(file)];
+  return entry?.kind === "file" && fresh !== undefined && hasSameEndpoints(entry.bytes, fresh);
 }
 
 /** The catalogue of the folder; null where there is none, or the same. */
 function catalogueIn(
   out: string,
   found: Folder | undefined,
-  newer: { readonly text: string; readonly entries: readonly CatalogueEntry[] },
+  files: FileSet<Buffer>,
+  entries: readonly CatalogueEntry[],
 ): Catalogue | null {
-  const file = found?.get(CATALOGUE_FILE);
-  if (file?.kind !== "file" || file.text === newer.text) return null;
-  const reading = readFormerCatalogue(file.text, newer, join(out, CATALOGUE_FILE));
+  const [file, newer] = [found?.get(CATALOGUE_FILE), files.get(CATALOGUE_FILE)];
+  if (file?.kind !== "file" || newer === undefined || file.bytes.equals(newer)) return null;
+  const text = newer.toString();
+  const reading = readFormerCatalogue(file.bytes, { text, entries }, join(out, CATALOGUE_FILE));
   return reading.ok ? reading.value : null;
 }
 

@@ -12,7 +12,7 @@ import { parseModels } from "../manifest/catalog.js";
 import { redactedLocation } from "../artifacts/source.js";
 import { updateFolder } from "../output/folder.js";
 import { readKept } from "../output/keeping.js";
-import { render } from "../render/render.js";
+import { renderBytes } from "../render/render.js";
 import { reportText } from "./generate-report.js";
 import { startPolling } from "../watch/poll.js";
 import {
@@ -108,7 +108,7 @@ function regenerate(texts: ArtifactTexts, options: WatchOptions): readonly strin
   if (!reading.ok) return reading.problems;
   const { found, ...keeping } = readKept(out, versionOf());
   const catalogue = catalogueOf(reading.value, { ...options, known: keeping.kept });
-  const update = updateFolder(render(catalogue, { title, about, ...keeping }), { out, found });
+  const update = updateFolder(renderBytes(catalogue, { title, about, ...keeping }), { out, found });
   if (!update.ok) return update.problems;
   const { warnings } = reading.value;
   print(reportText({ out, check: false, warnings, catalogue, drift: update.value }));

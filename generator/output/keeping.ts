@@ -37,6 +37,6 @@ function keptIn(out: string, folder: Folder, generator: string): Kept | undefine
   if (CODE.some((file) => statSync(file).mtimeMs >= written)) return undefined;
   return keptOf((file) => {
     const entry = folder.get(file);
-    return entry?.kind === "file" ? entry.text : undefined;
+    return entry?.kind === "file" ? entry.bytes : undefined;
   }, generator);
 }

@@ -7,20 +7,20 @@ import { visibleJson } from "../manifest/strings.js";
 
 /** What a folder holds that would be read and rendered again as it is. */
 export class Kept implements KnownEntries {
-  readonly #files: ReadonlyMap<string, string>;
+  readonly #files: ReadonlyMap<string, Buffer>;
   readonly #digests: ReadonlyMap<string, string>;
   readonly #entries: ReadonlyMap<string, CatalogueEntry>;
   readonly #inputs: ReadonlyMap<string, string>;
   readonly #texts: ReadonlyMap<CatalogueEntry, string>;
   readonly #allTexts: ReadonlySet<string>;
-  readonly #paths: ReadonlyMap<string, string>;
-  readonly #schemas: ReadonlyMap<string, string>;
+  readonly #paths: ReadonlyMap<string, Buffer>;
+  readonly #schemas: ReadonlyMap<string, Buffer>;
 
   /** `files`: those that are as the catalogue lists them. */
-  constructor(catalogue: string, record: CatalogueRecord, files: ReadonlyMap<string, string>) {
+  constructor(catalogue: string, record: CatalogueRecord, files: ReadonlyMap<string, Buffer>) {
     const { endpoints, inputs = {}, files: digests = {} } = record;
     const texts = entryTextsIn(catalogue);
-    const document = files.get("openapi.json") ?? "";
+    const document = files.get("openapi.json") ?? Buffer.alloc(0);
     this.#files = files;
     this.#digests = new Map(Object.entries(digests));
     this.#entries = new Map(endpoints.map((entry) => [entry.uniqueId, entry]));
@@ -45,22 +45,22 @@ export class Kept implements KnownEntries {
     return this.#allTexts.has(text.slice(0, -ENTRY_END.length));
   }
 
-  textOf(file: string): string | undefined {
+  bytesOf(file: string): Buffer | undefined {
     return this.#files.get(file);
   }
 
-  /** The digest of a file's text. */
-  digestOf(file: string, text: string): string {
-    return (this.#files.get(file) === text ? this.#digests.get(file) : undefined) ?? digestOf(text);
+  /** The digest of a file. */
+  digestOf(file: string, bytes: Buffer): string {
+    return (this.#files.get(file) === bytes ? this.#digests.get(file) : undefined) ?? digestOf(bytes);
   }
 
   /** The operations of a path, as `openapi.json` has them. */
-  operationsOf(path: string): string | undefined {
+  operationsOf(path: string): Buffer | undefined {
     return this.#paths.get(path);
   }
 
   /** A schema of the components of `openapi.json`. */
-  schemaOf(name: string): string | undefined {
+  schemaOf(name: string): Buffer | undefined {
     return this.#schemas.get(name);
   }
 }
@@ -71,30 +71,34 @@ export const CATALOGUE_FILE = "catalogue.json";
  * What a rendering may keep of a folder: the files that are as `catalogue.json` lists them, where this version of the generator wrote
  * them.
  */
-export function keptOf(textOf: (file: string) => string | undefined, generator: string): Kept | undefined {
-  const catalogue = textOf(CATALOGUE_FILE);
-  if (catalogue === undefined || !catalogue.includes(`\n  "generator": ${visibleJson(generator)},\n`)) return;
-  if (!isAsWritten(Buffer.from(catalogue))) return;
+export function keptOf(bytesOf: (file: string) => Buffer | undefined, generator: string): Kept | undefined {
+  const written = bytesOf(CATALOGUE_FILE);
+  if (written === undefined || !isAsWritten(written)) return;
+  const catalogue = written.toString();
+  if (!catalogue.includes(`\n  "generator": ${visibleJson(generator)},\n`)) return;
   const record = JSON.parse(catalogue) as CatalogueRecord;
   const files = Object.entries(record.files ?? {}).flatMap(([file, digest]) => {
-    const text = textOf(file);
-    return text === undefined || digestOf(text) !== digest ? [] : [[file, text] as const];
+    const bytes = bytesOf(file);
+    return bytes === undefined || digestOf(bytes) !== digest ? [] : [[file, bytes] as const];
   });
   return new Kept(catalogue, record, new Map(files));
 }
 
-/** The texts of an object's members in a rendered document, by their key; `indent`: spaces before the object's own key. */
-function membersOf(document: string, key: string, indent: number): ReadonlyMap<string, string> {
+/** The bytes of an object's members in a rendered document, by their key; `indent`: spaces before the object's own key. */
+function membersOf(document: Buffer, key: string, indent: number): ReadonlyMap<string, Buffer> {
   const margin = `\n${" ".repeat(indent)}`;
   const begin = `${margin}"${key}": {`;
+  const members = new Map<string, Buffer>();
   const from = document.indexOf(begin);
-  if (from === -1) return new Map();
-  const object = document.slice(from + begin.length, document.indexOf(`${margin}}`, from));
-  const members = object.slice(`${margin}  "`.length).split(`,${margin}  "`);
-  return new Map(
-    members.map((member) => {
-      const at = member.indexOf('": ');
-      return [member.slice(0, at), member.slice(at + '": '.length)] as const;
-    }),
-  );
+  if (from === -1) return members;
+  const end = document.indexOf(`${margin}}`, from);
+  const separator = `,${margin}  "`;
+  for (let at = from + begin.length + separator.length - 1; at < end;) {
+    const next = document.indexOf(separator, at);
+    const last = next === -1 ? end : Math.min(next, end);
+    const colon = document.indexOf('": ', at);
+    members.set(document.toString("utf8", at, colon), document.subarray(colon + '": '.length, last));
+    at = last + separator.length;
+  }
+  return members;
 }

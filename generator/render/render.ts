@@ -5,11 +5,11 @@ import { catalogueText, entryText } from "../catalogue/catalogue-file.js";
 import { lineageText } from "../catalogue/lineage.js";
 import { withSuccessorChanges } from "../diff/successor-changes.js";
 import { CATALOGUE_FILE, type Kept } from "./kept.js";
-import { type OpenApiOptions, openApiText } from "./openapi/document.js";
+import { type OpenApiOptions, openApiBytes } from "./openapi/document.js";
 import { routeModule } from "./route-module.js";
 
-/** Generated files: path within the folder (with `/`) → text. */
-export type FileSet = ReadonlyMap<string, string>;
+/** Generated files: path within the folder (with `/`) → text, or the text in UTF-8. */
+export type FileSet<Content extends string | Buffer = string> = ReadonlyMap<string, Content>;
 
 export interface RenderOptions extends OpenApiOptions {
   /** Version of the generator, which `catalogue.json` states. */
@@ -21,7 +21,12 @@ export interface RenderOptions extends OpenApiOptions {
 }
 
 /** Renders a catalogue. Pure: same catalogue, same bytes, on every machine. */
-export function render(read: Catalogue, options: RenderOptions = {}): FileSet {
+export function render(catalogue: Catalogue, options: RenderOptions = {}): FileSet {
+  return new Map([...renderBytes(catalogue, options)].map(([file, bytes]) => [file, bytes.toString()]));
+}
+
+/** The same in bytes: what is kept of a folder is neither decoded nor encoded. */
+export function renderBytes(read: Catalogue, options: RenderOptions = {}): FileSet<Buffer> {
   const catalogue = withSuccessorChanges(read);
   const { entries } = catalogue;
   const { kept } = options;
@@ -29,25 +34,25 @@ export function render(read: Catalogue, options: RenderOptions = {}): FileSet {
   const unchanged = new Set(entries.filter((_, i) => kept?.hasEntry(entryTexts[i] ?? "")));
   const modules = entries.map((entry, i) => {
     const file = routeFile(entry);
-    const known = unchanged.has(entry) ? kept?.textOf(file) : undefined;
-    const module = [file, known ?? routeModule(entry)] as const;
+    const known = unchanged.has(entry) ? kept?.bytesOf(file) : undefined;
+    const module = [file, known ?? Buffer.from(routeModule(entry))] as const;
     options.progress?.(i + 1, entries.length);
     return module;
   });
   const described = sorted([
     ...modules,
-    ["lineage.json", lineageText(catalogue.lineage)],
-    ["index.ts", indexModule(entries)],
-    ["openapi.json", openApiText(catalogue, { ...options, unchanged })],
+    ["lineage.json", Buffer.from(lineageText(catalogue.lineage))],
+    ["index.ts", Buffer.from(indexModule(entries))],
+    ["openapi.json", openApiBytes(catalogue, { ...options, unchanged })],
   ]);
   const files = new Map(
-    [...described].map(([file, text]) => [file, kept?.digestOf(file, text) ?? digestOf(text)]),
+    [...described].map(([file, bytes]) => [file, kept?.digestOf(file, bytes) ?? digestOf(bytes)]),
   );
   const index = catalogueText(catalogue, { ...options, files, entryTexts });
-  return sorted([...described, [CATALOGUE_FILE, index]]);
+  return sorted([...described, [CATALOGUE_FILE, Buffer.from(index)]]);
 }
 
-function sorted(files: readonly (readonly [string, string])[]): FileSet {
+function sorted(files: readonly (readonly [string, Buffer])[]): FileSet<Buffer> {
   return new Map([...files].sort(([a], [b]) => byText(a, b)));
 }
 

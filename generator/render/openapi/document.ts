@@ -18,10 +18,9 @@ import {
   TIERS,
 } from "@routewright/runtime/model";
 import type { Catalogue, CatalogueEntry } from "../../catalogue/catalogue.js";
-import { WrittenJson } from "../../manifest/written-json.js";
 import type { Kept } from "../kept.js";
 import { RETRIES } from "./client-hints.js";
-import { jsonText } from "./json-text.js";
+import { documentBytes, WrittenJson } from "./json-text.js";
 import { rowNameOf } from "./names.js";
 import { dataOperations, KEY, securityOf } from "./operation.js";
 import { paragraphs } from "./markdown.js";
@@ -120,7 +119,7 @@ function keptPaths(
 ): readonly (readonly [string, Json])[] | undefined {
   if (kept === undefined || !unchanged?.has(entry)) return undefined;
   const paths = servedPaths(entry).map((path) => [path, written(kept.operationsOf(path))] as const);
-  const known = paths.flatMap(([path, text]) => (text === undefined ? [] : [[path, text] as const]));
+  const known = paths.flatMap(([path, item]) => (item === undefined ? [] : [[path, item] as const]));
   return known.length === paths.length ? known : undefined;
 }
 
@@ -132,13 +131,13 @@ function keptSchema(name: string, entry: CatalogueEntry, { kept, unchanged }: Un
 }
 
 /** As a part of a document, which is only written. */
-function written(text: string | undefined): Json | undefined {
-  return text === undefined ? undefined : (new WrittenJson(text) as unknown as Json);
+function written(bytes: Buffer | undefined): Json | undefined {
+  return bytes === undefined ? undefined : (new WrittenJson(bytes) as unknown as Json);
 }
 
-/** The document as the text of `openapi.json`. */
-export function openApiText(catalogue: Catalogue, options: OpenApiOptions & Unchanged = {}): string {
-  return `${jsonText(openApiOf(catalogue, options))}\n`;
+/** The document as `openapi.json`. */
+export function openApiBytes(catalogue: Catalogue, options: OpenApiOptions & Unchanged = {}): Buffer {
+  return documentBytes(openApiOf(catalogue, options));
 }
 
 /** The groups of Redoc's menu. */

@@ -1,6 +1,6 @@
 import openapiTS, { astToString } from "openapi-typescript";
 import ts from "typescript";
-import { openApiText } from "../../../generator/render/openapi/document.js";
+import { openApiBytes } from "../../../generator/render/openapi/document.js";
 import type { Catalogue } from "../../../generator/catalogue/catalogue.js";
 import type { Difference } from "./compare.js";
 
@@ -40,7 +40,7 @@ const PARTS = [
 ];
 
 async function typesOf(name: string, catalogue: Catalogue): Promise<readonly string[]> {
-  const types = astToString(await openapiTS(openApiText(catalogue)));
+  const types = astToString(await openapiTS(openApiBytes(catalogue).toString()));
   return [`namespace ${name}Api {`, ...types.split("\n"), "}", `type ${name} = ${name}Api.paths;`];
 }
 

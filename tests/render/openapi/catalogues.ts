@@ -1,6 +1,6 @@
 import type { Column, Endpoint, Parameter } from "@routewright/runtime/model";
 import { type Catalogue, type CatalogueEntry, NO_LINEAGE } from "../../../generator/catalogue/catalogue.js";
-import { openApiText } from "../../../generator/render/openapi/document.js";
+import { openApiBytes } from "../../../generator/render/openapi/document.js";
 
 /** What a test says of an endpoint; the rest is the plainest there is. */
 export interface Sketch extends Partial<Endpoint> {
@@ -115,5 +115,5 @@ export type Parsed = any;
 
 /** The document of these entries as a consumer reads it. */
 export function documentOf(...entries: readonly CatalogueEntry[]): Parsed {
-  return JSON.parse(openApiText(catalogue(...entries)));
+  return JSON.parse(openApiBytes(catalogue(...entries)).toString());
 }
