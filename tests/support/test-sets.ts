@@ -75,7 +75,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("ddl", "at-once", "cluster", "while-served"),
     ...within("ramp/core", "secrets-in-logs"),
     ...within("ramp/database", "backup", "database-restart"),
-    ...within("ramp/intents", "crash"),
+    ...within("ramp/intents", "crash", "under-kills"),
     ...within("ramp/operator", "commands"),
     ...within("commands", "purge", "terminal", "unwritable"),
   ],
@@ -197,7 +197,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("ramp/core", "clock"),
     ...within("ramp/database", "restored-events", "settings", "store"),
     ...within("ramp/providers", "templates", "wrong-messages"),
-    ...within("ramp/webhooks", "feed", "order", "slow-names"),
+    ...within("ramp/webhooks", "feed", "hostile-receivers", "order", "slow-names"),
   ],
 };
 
