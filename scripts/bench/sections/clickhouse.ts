@@ -2,18 +2,12 @@ import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { clickhouseLibrary, ClickhouseServer } from "../../clickhouse/start-clickhouse.js";
 import { columnsOf, generateApi, serveApi } from "../api.js";
-import { checkRows, compare, download, getRequests, rowsOf } from "../load.js";
+import { checkRows, CLICKHOUSE_WARM_UP_MS, compare, download, getRequests, rowsOf } from "../load.js";
 import { residentMiB, type Server, startServer } from "../process.js";
 import { type Bar, compareFigure, type Findings, interleave, memoryBar, type Setting } from "../figures.js";
 
 export const ROWS = 1_000_000;
 const CONNECTIONS = 8;
-
-/**
- * ClickHouse gives a few hundred pages a second, and V8 compiles for thousands of requests: 310 of 1,510 µs a page in the seconds after a warm-up
- * of 4 s, and 90 of the bare server's 675.
- */
-const PAGES_WARM_UP_MS = 15_000;
 
 /** Limit of the memory above idle. */
 const MEMORY_MIB = 128;
@@ -88,7 +82,7 @@ export async function clickhouse({ folder, progress, keep }: Setting): Promise<F
   const pages = await compare(sides, {
     connections: CONNECTIONS,
     databasePid: database.pid,
-    warmUpMs: PAGES_WARM_UP_MS,
+    warmUpMs: CLICKHOUSE_WARM_UP_MS,
   });
   progress("clickhouse: 1,000,000 rows in one response");
   const { routewright } = servers;

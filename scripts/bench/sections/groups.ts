@@ -4,7 +4,7 @@ import { clickhouseLibrary, ClickhouseServer } from "../../clickhouse/start-clic
 import { columnsOf, generateApi, openDatabase, SCHEMA, serveApi } from "../api.js";
 import { compareFigure, type Bar, type Figures, type Findings, type Setting } from "../figures.js";
 import { withRollUps } from "./group-roll-ups.js";
-import { checkRows, compare, getRequests, rowsOf, type Sides } from "../load.js";
+import { checkRows, CLICKHOUSE_WARM_UP_MS, compare, getRequests, rowsOf, type Sides } from "../load.js";
 import { startServer } from "../process.js";
 
 const ROWS = 100_000;
@@ -65,12 +65,9 @@ interface GroupFigures {
 async function compared<Name extends string>(
   name: string,
   sides: Readonly<Record<Name | keyof Sides, Sides["bare"]>>,
-  databasePid?: number,
+  more: { readonly databasePid?: number; readonly warmUpMs?: number },
 ): Promise<GroupFigures> {
-  const samples = await compare<Name | keyof Sides>(sides, {
-    connections: CONNECTIONS,
-    ...(databasePid !== undefined && { databasePid }),
-  });
+  const samples = await compare<Name | keyof Sides>(sides, { connections: CONNECTIONS, ...more });
   return {
     rows: rowsOf(samples, `${name}, `),
     bars: [compareFigure(`groups on ${name}, throughput`, samples, "requests/s", { atLeast: 0.9 })],
@@ -98,7 +95,7 @@ async function onPostgres(setting: Setting): Promise<GroupFigures> {
   const found = await compared(
     "PostgreSQL",
     { bare: { server: bare, requests }, routewright: { server: routewright, requests } },
-    database.pid,
+    { databasePid: database.pid },
   );
   const byHand = async (name: string, table: string, total: string) =>
     keep(
@@ -164,11 +161,12 @@ async function onClickhouse(setting: Setting): Promise<GroupFigures> {
   await checkRows(bare, direct[0] ?? "", GROUPS);
   await checkRows(passedOn, passed[0] ?? "", GROUPS);
   await checkRows(routewright, PATHS[0] ?? "", GROUPS);
-  const found = await compared("ClickHouse", {
+  const sides = {
     bare: { server: bare, requests: getRequests(direct) },
     "passed on": { server: passedOn, requests: getRequests(passed) },
     routewright: { server: routewright, requests: getRequests(PATHS) },
-  });
+  };
+  const found = await compared("ClickHouse", sides, { warmUpMs: CLICKHOUSE_WARM_UP_MS });
   const byHand = (table: string, total: string) => ({
     server: bare,
     requests: getRequests(
