@@ -190,10 +190,15 @@ export function readCatalogue(
     return failed(
       `${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`,
     );
-  const { defaultTier, adapter = null, copiedFrom, categories = {}, plans, marks, skipped } = record;
-  const entries = record.endpoints.map(withoutFormerKeys);
-  return succeeded({
-    entries,
+  return succeeded(catalogueOfRecord({ ...record, endpoints: record.endpoints.map(withoutFormerKeys) }));
+}
+
+/** The catalogue of a file's content. */
+export function catalogueOfRecord(record: CatalogueRecord): Catalogue {
+  const { endpoints, defaultTier, adapter = null, copiedFrom } = record;
+  const { categories = {}, plans, marks, skipped } = record;
+  return {
+    entries: endpoints,
     skipped,
     warnings: [],
     lineage: NO_LINEAGE,
@@ -203,7 +208,7 @@ export function readCatalogue(
     categories,
     ...(plans !== undefined && { plans }),
     ...(marks !== undefined && { marks: new Map(Object.entries(marks)) }),
-  });
+  };
 }
 
 const REGENERATE = "Run `routewright generate`.";

@@ -13,7 +13,7 @@ import { type Drift, type Folder, updateFolder } from "../output/folder.js";
 import { readKept } from "../output/keeping.js";
 import { adapterNotice, adapterProblem, clickhouseAddress } from "@routewright/runtime/model";
 import type { Manifest } from "../manifest/manifest.js";
-import { CATALOGUE_FILE } from "../render/kept.js";
+import { CATALOGUE_FILE, type Kept } from "../render/kept.js";
 import { type FileSet, renderBytes, routeFile } from "../render/render.js";
 import { previewJson, previewText } from "./preview-report.js";
 import { type GenerateReport, type MovedSchema, reportJson, reportText } from "./generate-report.js";
@@ -95,7 +95,7 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   const files = await withProgress("Rendering endpoints", (progress) =>
     renderBytes(catalogue, { title, about, progress, ...keeping }),
   );
-  const before = catalogueIn(out, found, files, catalogue.entries);
+  const before = catalogueIn(out, found, files, catalogue.entries, keeping.kept);
   const unpublished = unpublishedNotes(reading.value, catalogue);
   const update = updateFolder(files, { ...options, found });
   if (!update.ok) return failure(...update.problems, ...(catalogue.entries.length === 0 ? unpublished : []));
@@ -139,9 +139,11 @@ function catalogueIn(
   found: Folder | undefined,
   files: FileSet<Buffer>,
   entries: readonly CatalogueEntry[],
+  kept: Kept | undefined,
 ): Catalogue | null {
   const [file, newer] = [found?.get(CATALOGUE_FILE), files.get(CATALOGUE_FILE)];
   if (file?.kind !== "file" || newer === undefined || file.bytes.equals(newer)) return null;
+  if (kept !== undefined) return kept.catalogue;
   const text = newer.toString();
   const reading = readFormerCatalogue(file.bytes, { text, entries }, join(out, CATALOGUE_FILE));
   return reading.ok ? reading.value : null;

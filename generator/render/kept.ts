@@ -1,24 +1,25 @@
 import { digestOf } from "@routewright/runtime/model";
-import { ENTRY_END, entryTextsIn, isAsWritten } from "../catalogue/catalogue-file.js";
+import { catalogueOfRecord, ENTRY_END, entryTextsIn, isAsWritten } from "../catalogue/catalogue-file.js";
 import type { CatalogueRecord } from "../catalogue/catalogue-schema.js";
-import type { CatalogueEntry } from "../catalogue/catalogue.js";
+import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import type { KnownEntries } from "../catalogue/model-input.js";
 import { visibleJson } from "../manifest/strings.js";
 
 /** What a folder holds that would be read and rendered again as it is. */
 export class Kept implements KnownEntries {
+  readonly #record: CatalogueRecord;
   readonly #files: ReadonlyMap<string, Buffer>;
   readonly #digests: ReadonlyMap<string, string>;
   readonly #entries: ReadonlyMap<string, CatalogueEntry>;
   readonly #inputs: ReadonlyMap<string, string>;
   readonly #texts: ReadonlyMap<CatalogueEntry, string>;
-  readonly #allTexts: ReadonlySet<string>;
   readonly #paths: ReadonlyMap<string, Buffer>;
   readonly #schemas: ReadonlyMap<string, Buffer>;
 
   /** `files`: those that are as the catalogue lists them. */
   constructor(catalogue: string, record: CatalogueRecord, files: ReadonlyMap<string, Buffer>) {
     const { endpoints, inputs = {}, files: digests = {} } = record;
+    this.#record = record;
     const texts = entryTextsIn(catalogue);
     const document = files.get("openapi.json") ?? Buffer.alloc(0);
     this.#files = files;
@@ -26,9 +27,13 @@ export class Kept implements KnownEntries {
     this.#entries = new Map(endpoints.map((entry) => [entry.uniqueId, entry]));
     this.#inputs = new Map(Object.entries(inputs));
     this.#texts = new Map(endpoints.map((entry, i) => [entry, `${texts[i] ?? ""}${ENTRY_END}`]));
-    this.#allTexts = new Set(texts);
     this.#paths = membersOf(document, "paths", 2);
     this.#schemas = membersOf(document, "schemas", 4);
+  }
+
+  /** What the folder was rendered from. */
+  get catalogue(): Catalogue {
+    return catalogueOfRecord(this.#record);
   }
 
   entryOf(uniqueId: string, input: string): CatalogueEntry | undefined {
@@ -40,9 +45,10 @@ export class Kept implements KnownEntries {
     return this.#texts.get(entry);
   }
 
-  /** Whether the folder was rendered from an entry of this text. */
-  hasEntry(text: string): boolean {
-    return this.#allTexts.has(text.slice(0, -ENTRY_END.length));
+  /** Whether the folder was rendered from the same entry: of this text. */
+  hasEntry({ uniqueId }: CatalogueEntry, text: string): boolean {
+    const former = this.#entries.get(uniqueId);
+    return former !== undefined && this.#texts.get(former) === text;
   }
 
   bytesOf(file: string): Buffer | undefined {

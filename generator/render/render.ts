@@ -31,7 +31,7 @@ export function renderBytes(read: Catalogue, options: RenderOptions = {}): FileS
   const { entries } = catalogue;
   const { kept } = options;
   const entryTexts = entries.map((entry) => kept?.entryText(entry) ?? entryText(entry));
-  const unchanged = new Set(entries.filter((_, i) => kept?.hasEntry(entryTexts[i] ?? "")));
+  const unchanged = new Set(entries.filter((entry, i) => kept?.hasEntry(entry, entryTexts[i] ?? "")));
   const modules = entries.map((entry, i) => {
     const file = routeFile(entry);
     const known = unchanged.has(entry) ? kept?.bytesOf(file) : undefined;

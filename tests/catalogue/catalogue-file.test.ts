@@ -43,12 +43,12 @@ describe("the catalogue of a generated folder", () => {
 });
 
 describe("a catalogue that is written and read back", () => {
-  it("is the same for the starter, but for the warnings and the lineage of its generation", () => {
+  it("is the same for the starter, but for the warnings, the lineage and the inputs of its generation", () => {
     const catalogue = catalogueOfText(STARTER, { defaultTier: "tier2" });
     const reading = readCatalogue(catalogueText(catalogue, { title: "Numbers" }));
     expect(reading).toEqual({
       ok: true,
-      value: { ...catalogue, warnings: [], lineage: NO_LINEAGE },
+      value: { ...catalogue, warnings: [], lineage: NO_LINEAGE, inputs: undefined },
     });
     expect(catalogue.entries.length).toBeGreaterThan(20);
   });
@@ -60,7 +60,7 @@ describe("a catalogue that is written and read back", () => {
         const reading = readCatalogue(catalogueText(catalogue));
         expect(reading).toEqual({
           ok: true,
-          value: { ...catalogue, warnings: [], lineage: NO_LINEAGE },
+          value: { ...catalogue, warnings: [], lineage: NO_LINEAGE, inputs: undefined },
         });
       }),
       { numRuns: 200 },

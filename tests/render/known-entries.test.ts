@@ -14,9 +14,12 @@ import { updateFolder } from "../../generator/output/folder.js";
 import { readKept } from "../../generator/output/keeping.js";
 import { render } from "../../generator/render/render.js";
 import { withOwnDigest } from "../../runtime/core/model/digest.js";
+import { catalogueOfText, manifestText } from "../catalogue/catalogues.js";
 import { filesIn } from "../support/files.js";
 import { ownFolder } from "../support/service.js";
 import { change, CHANGES, type Project, starter, textsOf } from "./manifest-changes.js";
+
+const TAGS = ["production", "shop", "api:a", "tier0"];
 
 /** The catalogue of a project. */
 function read(project: Project, known?: KnownEntries): Catalogue {
@@ -126,6 +129,17 @@ describe("entries of models that have not changed", () => {
       (before["catalogue.json"] ?? "").replace(/"digest": "./, '"digest": "'),
     );
     expect(await run(true)).toBe(EXIT.findings);
+  });
+
+  it("have no input where JSON lacks a number of theirs", () => {
+    const read = (example: string) => {
+      const column = `{"name": "x", "data_type": "double precision", "meta": {"routewright": {"example": ${example}}}}`;
+      const nodes = {
+        "model.t.a": { resource_type: "model", name: "a", schema: "s", tags: TAGS, columns: "COLUMNS" },
+      };
+      return catalogueOfText(manifestText(nodes).replace('"COLUMNS"', `{"x": ${column}}`)).inputs?.size;
+    };
+    expect([read("1.5"), read("NaN"), read("-Infinity")]).toEqual([1, 0, 0]);
   });
 
   it("have no input where a reading warns or another node says something of them", () => {
