@@ -118,7 +118,10 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
   if (!accept.ok) return failure(...accept.problems);
   const found = await withProgress("Comparing endpoints", (progress) =>
     inspectDatabase({ ...options, clickhouse }, (database) =>
-      reviewIn(database, catalogue, builds.value.records, progress),
+      reviewIn(database, catalogue, builds.value.records, {
+        isWithoutIndexes: options.severities?.["unindexed-filter"] === "off",
+        progress,
+      }),
     ),
   );
   if (!found.ok) return failure(...found.problems);
@@ -151,7 +154,7 @@ async function reviewIn(
   { readRelations, readSource, query, names, withWarehouse }: LiveDatabase,
   catalogue: Catalogue,
   builds: BuildRecords,
-  progress: ReportProgress,
+  queries: { readonly isWithoutIndexes: boolean; readonly progress: ReportProgress },
 ): Promise<PromiseReview> {
   const { mismatches, own } = await inspectRelations(catalogue, readRelations);
   const isToCheck = hasNone(mismatches);
@@ -160,7 +163,7 @@ async function reviewIn(
     ...(await verifyCopies(own, { loads: (relations) => warehouse.loads(relations) }, builds)),
     ...(await verifyAggregateRows(own, query, names, isToCheck, warehouse)),
     ...(await verifyGroupings(own, warehouse, isToCheck)),
-    ...(await verifyQueries(own, warehouse, isToCheck, progress)),
+    ...(await verifyQueries(own, warehouse, { ...queries, isToCheck })),
   ]);
   const ofRollUps = hasRollUps(own)
     ? await withWarehouse((warehouse) => verifyRollUps(own, warehouse, isToCheck), {

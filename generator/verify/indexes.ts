@@ -15,21 +15,29 @@ import { groupingOf } from "./aggregates.js";
 import { type Mismatch, mismatchAt } from "./checks.js";
 import { type ExplainingWarehouse, verifyExpressions } from "./expressions.js";
 
+interface QueryChecks {
+  readonly isToCheck: (entry: CatalogueEntry) => boolean;
+  /** Whether nobody wants to know of indexes: one plan of an endpoint's rows and one of each fact's groups say whether the role can query them. */
+  readonly isWithoutIndexes: boolean;
+  readonly progress: (done: number, total: number) => void;
+}
+
 /** Checks whether an index serves each filter and expression, by the plan of the statement that the server sends. The relations must exist. */
 export async function verifyQueries(
   { entries }: Catalogue,
   warehouse: ExplainingWarehouse,
-  isToCheck: (entry: CatalogueEntry) => boolean,
-  progress: (done: number, total: number) => void = () => undefined,
+  { isToCheck, isWithoutIndexes, progress }: QueryChecks,
 ): Promise<readonly Mismatch[]> {
   const differences: Mismatch[] = [];
+  const most = isWithoutIndexes ? 1 : Infinity;
   const known: KnownPlans = new Map();
   for (const [i, entry] of entries.entries()) {
     progress(i, entries.length);
     if (!isToCheck(entry)) continue;
     try {
-      differences.push(...(await verifyFilters(entry, warehouse)));
-      differences.push(...(await verifyGroupFilters(entry, warehouse, known)));
+      differences.push(...(await verifyFilters(entry, warehouse, filtersOf(entry).slice(0, most))));
+      const ofGroups = groupFiltersOf(entry, isWithoutIndexes);
+      differences.push(...(await verifyGroupFilters(entry, warehouse, ofGroups, known)));
       differences.push(...(await verifyExpressions(entry, warehouse)));
     } catch (error) {
       // Such as a `security_invoker` view whose tables the role may not read.
@@ -52,9 +60,10 @@ function unplannable(entry: CatalogueEntry, message: string): readonly Mismatch[
 async function verifyFilters(
   entry: CatalogueEntry,
   warehouse: Pick<Warehouse, "usesIndex">,
+  filters: ReturnType<typeof filtersOf>,
 ): Promise<readonly Mismatch[]> {
   const unindexed = new Map<string, string[]>();
-  for (const { filter, name } of filtersOf(entry)) {
+  for (const { filter, name } of filters) {
     if ((await warehouse.usesIndex(entry.relation, filter)) !== false) continue;
     unindexed.set(filter.column, [...(unindexed.get(filter.column) ?? []), name]);
   }
@@ -70,11 +79,11 @@ type KnownPlans = Map<string, boolean | null>;
 async function verifyGroupFilters(
   entry: CatalogueEntry,
   warehouse: Pick<Warehouse, "usesIndex">,
+  filters: readonly GroupFilter[],
   known: KnownPlans,
 ): Promise<readonly Mismatch[]> {
   const differences: Mismatch[] = [];
-  for (const { filter, grouping, measure, facts } of groupFiltersOf(entry)) {
-    const key = JSON.stringify([filter.column, facts]);
+  for (const { filter, grouping, measure, key } of filters) {
     if (!known.has(key)) known.set(key, await warehouse.usesIndex(entry.relation, filter, grouping));
     if (known.get(key) !== false) continue;
     const message = sentence`No index serves ${filter.column}: each request for ${measure} that filters by it reads the whole relation.`;
@@ -90,13 +99,13 @@ const HINT =
 interface GroupFilter {
   readonly filter: FilterParameter;
   readonly measure: string;
-  /** Semantic models and their times. */
-  readonly facts: readonly string[];
+  /** Its column, if indexes are asked for, with semantic models and their times: filters of the same have the same plan. */
+  readonly key: string;
   readonly grouping: AskedGrouping;
 }
 
 /** Filters of metrics, and the range of their time: each in one statement of each fact. */
-function groupFiltersOf({ aggregate }: CatalogueEntry): readonly GroupFilter[] {
+function groupFiltersOf({ aggregate }: CatalogueEntry, isWithoutIndexes: boolean): readonly GroupFilter[] {
   if (aggregate?.of !== "metrics") return [];
   const found = aggregate.measures.flatMap((measure): GroupFilter[] => {
     const own = new Set(measure.groups.map(({ name }) => name));
@@ -107,10 +116,13 @@ function groupFiltersOf({ aggregate }: CatalogueEntry): readonly GroupFilter[] {
     const grouping = groupingOf(aggregate, [measure]);
     return [...filters, ...range]
       .filter(({ column }) => !isOnPeriods(measure, column))
-      .map((filter) => ({ filter, measure: measure.name, facts, grouping }));
+      .map((filter) => ({
+        ...{ filter, measure: measure.name, grouping },
+        key: JSON.stringify([isWithoutIndexes ? null : filter.column, facts]),
+      }));
   });
-  const keys = found.map(({ filter, facts }) => JSON.stringify([filter.column, facts]));
-  return found.filter((_, i) => keys.indexOf(keys[i] ?? "") === i);
+  const keys = found.map(({ key }) => key);
+  return found.filter(({ key }, i) => keys.indexOf(key) === i);
 }
 
 /** Whether a filter bounds the periods of the time spine: rows before them count, so no index can help. */
