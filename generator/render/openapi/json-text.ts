@@ -10,7 +10,7 @@ export class WrittenJson {
  * As `JSON.stringify(value, null, 2)`, with `\u` escapes for control, zero-width and bidirectional characters, which would
  * hide text or change how it is displayed. `margin` is the line break and the indentation of the value's first line.
  */
-export function jsonText(value: Json, margin = "\n"): string {
+function jsonText(value: Json, margin = "\n"): string {
   if (value === null || typeof value !== "object") return visibleJson(value);
   const inner = `${margin}  `;
   if (isList(value))
