@@ -20,8 +20,9 @@ export interface ChangedTests {
   readonly startCommand: boolean;
 }
 
-/** Files that start the built command, or that a test uses to do so. */
-const START_COMMAND = /support\/commands?\.js|generator\/bin\/|routewrightProcess|repository\.js/;
+/** Files that start the built command or read what is built, or that a test uses to do so. */
+const START_COMMAND =
+  /support\/(?:commands?|bundle)\.js|\/compiler\.js|generator\/bin\/|runtime\/dist|routewrightProcess|repository\.js/;
 
 /** Tests of the files that differ from a commit: changed ones, and of the quick ones those that load a changed file, the nearest first. */
 export function changedTests(root: string, commit = "HEAD"): ChangedTests {

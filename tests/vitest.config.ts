@@ -7,12 +7,6 @@ const source = (file: string): string => fileURLToPath(new URL(`../${file}`, imp
 
 const set = (process.env["TEST_SET"] ?? "all") as TestSet;
 
-/** Node 20 counts what a function has run before it is optimized; newer ones refuse to start with the option. */
-const OPTIMIZED_LATER = process.versions.node.startsWith("20.") ? ["--interrupt-budget=200000"] : [];
-
-/** Collecting what is short-lived less often takes 4 of a hundred seconds of a processor off; optimizing fewer functions took 2 of 19 of five suites. */
-const FOR_SHORT_LIVES = ["--max-semi-space-size=64", ...OPTIMIZED_LATER];
-
 export default defineConfig({
   resolve: {
     alias: [
@@ -50,8 +44,8 @@ export default defineConfig({
     expect: { poll: { timeout: 90_000 } },
     // Many tests wait: with six on two busy cores some of the rest met their bounds.
     maxWorkers: set === "quick" ? 5 : 4,
-    // The rest measures memory.
-    execArgv: set === "quick" ? FOR_SHORT_LIVES : [],
+    // Four of a hundred seconds of a processor less for collecting what is short-lived. The rest measures memory.
+    execArgv: set === "quick" ? ["--max-semi-space-size=64"] : [],
     // The compilers that tests run are written in Go: collecting less often takes a fifth of their processor time off.
     env: set === "quick" ? { GOGC: "400" } : {},
     // Loading the modules again for each file took most of the time. No file may leave global state behind.

@@ -11,6 +11,7 @@ import { isWritten, refusedModels, withoutNamedPrivacy } from "./named-models.js
 import { lineageOf, withInheritedPrivacy } from "./lineage.js";
 import { marksIn } from "./private-marks.js";
 import { metricEndpoints } from "./metrics/metric-endpoints.js";
+import { nearKeysOf } from "./near-keys.js";
 import { inputDigest, isWholeInJson, type KnownEntries } from "./model-input.js";
 import { declaredRollUps } from "./metrics/roll-ups.js";
 import { privateMeasures } from "./metrics/private-measures.js";
@@ -68,7 +69,9 @@ export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Cat
     const input = inputOf(model, context);
     const digest = inputDigest(input);
     const known = digest === null ? undefined : options.known?.entryOf(model.uniqueId, digest);
-    const reading = (known && knownReading(known, context.owners)) ?? readModel(input, context.owners);
+    const nearKeys = nearKeysOf(manifest.graph.get(model.uniqueId)?.json ?? {});
+    const { owners } = context;
+    const reading = (known && knownReading(known, nearKeys, owners)) ?? readModel(input, nearKeys, owners);
     warnings.push(...reading.warnings);
     if ("skipped" in reading) {
       skipped.push(reading.skipped);

@@ -26,7 +26,7 @@ import { enforcedOf } from "./enforced.js";
 import { modelAggregate } from "./metrics/model-aggregate.js";
 import type { DeclaredRollUp } from "./metrics/roll-ups.js";
 import type { ModelInput, SharedInput } from "./model-input.js";
-import { nearKeysOf, nearPartOf } from "./near-keys.js";
+import type { NearKeys } from "./near-keys.js";
 import { type ModelTags, resourceOf, type VersionOfPath } from "./path.js";
 import { freshnessOf } from "./settings/freshness.js";
 import { goneAtOf } from "./settings/gone-after.js";
@@ -52,13 +52,13 @@ type ModelReading = { readonly warnings: readonly Warning[] } & (
 
 /** What a published model is read from. */
 export function inputOf(model: Model, context: Context): ModelInput {
-  const { defaultTier, nullableByDefault, publicAge, graph, versions } = context;
-  const node = nearPartOf(graph.get(model.uniqueId)?.json ?? {});
-  return { model, node, version: versions.get(model.uniqueId), defaultTier, nullableByDefault, publicAge };
+  const { defaultTier, nullableByDefault, publicAge, versions } = context;
+  return { model, version: versions.get(model.uniqueId), defaultTier, nullableByDefault, publicAge };
 }
 
-/** The reading of an entry that was read before; null where another model has its path now. */
-export function knownReading(entry: CatalogueEntry, owners: Owners): ModelReading | null {
+/** The reading of an entry that was read before; null where its node has misspelt keys, or another model its path now. */
+export function knownReading(entry: CatalogueEntry, nearKeys: NearKeys, owners: Owners): ModelReading | null {
+  if (nearKeys.problems.length + nearKeys.warnings.length > 0) return null;
   const paths = [entry.path, ...(entry.versionPath === undefined ? [] : [entry.versionPath])];
   if (paths.some((path) => owners.has(path))) return null;
   for (const path of paths) owners.set(path, entry.uniqueId);
@@ -66,11 +66,10 @@ export function knownReading(entry: CatalogueEntry, owners: Owners): ModelReadin
 }
 
 /** Reads a published model: its node, its tags, its settings, its endpoint. All problems are reported together. */
-export function readModel(input: ModelInput, owners: Owners): ModelReading {
+export function readModel(input: ModelInput, nearKeys: NearKeys, owners: Owners): ModelReading {
   const { model } = input;
   if (isExcluded(model)) return { warnings: [], skipped: skip(model, "excluded", []) };
   const { tags, path, versionPath, ...ofTags } = readTags(model, input.version);
-  const nearKeys = nearKeysOf(input.node);
   const { settings, ...ofSettings } = readSettingsOf(model, path, input.nullableByDefault);
   const of = <Each extends Complaint>(each: Each) => ({ model: model.uniqueId, ...each });
   const problems = [

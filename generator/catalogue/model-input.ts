@@ -1,5 +1,4 @@
 import { digestOf, type PublicAge, type Tier } from "@routewright/runtime/model";
-import type { JsonObject } from "../manifest/json.js";
 import type { Model } from "../manifest/model.js";
 import type { CatalogueEntry } from "./catalogue.js";
 import type { VersionOfPath } from "./path.js";
@@ -12,11 +11,12 @@ export interface SharedInput {
   readonly publicAge: PublicAge | null;
 }
 
-/** All that an endpoint is read from: with the same input it is the same, as far as no other model has its path. */
+/**
+ * All that an endpoint is read from, as every version of dbt says it: with the same input it is the same, as far as its node has no misspelt
+ * keys and no other model has its path.
+ */
 export interface ModelInput extends SharedInput {
   readonly model: Model;
-  /** The parts of its node in which misspelt keys are looked for. */
-  readonly node: JsonObject;
   readonly version: VersionOfPath | undefined;
 }
 

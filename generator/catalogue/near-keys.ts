@@ -6,7 +6,7 @@ import type { Complaint, Warning } from "./catalogue.js";
 import { misplacedGroups, misplacedSettings, nullMarks } from "./misplaced-settings.js";
 
 /** Keys and tags that are probably misspelt ones of Routewright. */
-interface NearKeys {
+export interface NearKeys {
   /** The model is skipped: without the key its setting is lost, such as the limit to the rows of an organization. */
   readonly problems: readonly Complaint[];
   /** Two edits from one of them. */
@@ -15,24 +15,6 @@ interface NearKeys {
 
 const NAMESPACE = "routewright";
 const EXCLUDE = "exclude_from_api";
-
-/** The members of a node that are read. */
-const READ = [
-  "meta",
-  "config",
-  "tags",
-  "columns",
-  "dimensions",
-  "entities",
-  "measures",
-  "type_params",
-  "query_params",
-] as const;
-
-/** The part of a node in which near keys are looked for. */
-export function nearPartOf(node: JsonObject): JsonObject {
-  return Object.fromEntries(READ.flatMap((key) => (node[key] === undefined ? [] : [[key, node[key]]])));
-}
 
 /**
  * Keys and tags of a node and its columns that are nearly ours (generator/docs/meta-routewright.md, Misspelt keys): of a model,

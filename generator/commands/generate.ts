@@ -2,14 +2,14 @@ import { headlineProblems, planProblems } from "../about.js";
 import { join } from "node:path";
 import type { ArtifactLocations } from "../artifacts/artifacts.js";
 import { catalogueOf } from "../catalogue/build.js";
-import { hasSameEndpoints, readFormerCatalogue } from "../catalogue/catalogue-file.js";
+import { readFormerCatalogue } from "../catalogue/catalogue-file.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { unpublishedNotes, untypedNote, whyGone } from "../catalogue/unpublished.js";
 import type { Settings } from "../config.js";
 import { type Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readModels } from "../manifest/catalog.js";
-import { type Drift, type Folder, updateFolder } from "../output/folder.js";
+import { type Folder, updateFolder } from "../output/folder.js";
 import { readKept } from "../output/keeping.js";
 import { adapterNotice, adapterProblem, clickhouseAddress } from "@routewright/runtime/model";
 import type { Manifest } from "../manifest/manifest.js";
@@ -102,7 +102,7 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   const report: GenerateReport = {
     ...options,
     catalogue,
-    drift: check ? update.value.filter((drift) => !isOfInputs(drift, found, files)) : update.value,
+    drift: update.value,
     schemas: movedSchemas(before, catalogue),
     causes: causesOf(before, catalogue, reading.value),
     exposing: exposingChanges(before, catalogue, options),
@@ -124,13 +124,6 @@ function preview(manifest: Manifest, catalogue: Catalogue, { json }: GenerateOpt
       ...unpublishedNotes(manifest, catalogue).map((note) => `note: ${note}`),
     ],
   };
-}
-
-/** Whether a folder says of endpoints only that they were read from something else, such as of another version of dbt. */
-function isOfInputs({ file, kind }: Drift, found: Folder | undefined, files: FileSet<Buffer>): boolean {
-  if (file !== CATALOGUE_FILE || kind !== "changed") return false;
-  const [entry, fresh] = [found?.get(file), files.get(file)];
-  return entry?.kind === "file" && fresh !== undefined && hasSameEndpoints(entry.bytes, fresh);
 }
 
 /** The catalogue of the folder; null where there is none, or the same. */

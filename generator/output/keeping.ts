@@ -9,6 +9,8 @@ import { type Folder, readFolder } from "./folder.js";
 interface Keeping {
   /** Nothing where it cannot be read, which its writer reports. */
   readonly found: Folder | undefined;
+  /** Its `catalogue.json`. */
+  readonly former: Buffer | undefined;
   readonly generator: string;
   readonly kept: Kept | undefined;
 }
@@ -17,7 +19,7 @@ interface Keeping {
 export function readKept(out: string, generator: string, check = false): Keeping {
   const found = readable(() => readFolder(out));
   const kept = found && !check ? readable(() => keptIn(out, found, generator)) : undefined;
-  return { found, generator, kept };
+  return { found, former: found && bytesIn(found, CATALOGUE_FILE), generator, kept };
 }
 
 function readable<Value>(read: () => Value): Value | undefined {
@@ -35,8 +37,10 @@ const CODE = [fileURLToPath(import.meta.url), createRequire(import.meta.url).res
 function keptIn(out: string, folder: Folder, generator: string): Kept | undefined {
   const written = statSync(join(out, CATALOGUE_FILE)).mtimeMs;
   if (CODE.some((file) => statSync(file).mtimeMs >= written)) return undefined;
-  return keptOf((file) => {
-    const entry = folder.get(file);
-    return entry?.kind === "file" ? entry.bytes : undefined;
-  }, generator);
+  return keptOf((file) => bytesIn(folder, file), generator);
+}
+
+function bytesIn(folder: Folder, file: string): Buffer | undefined {
+  const entry = folder.get(file);
+  return entry?.kind === "file" ? entry.bytes : undefined;
 }

@@ -1,7 +1,7 @@
 import { digestOf } from "@routewright/runtime/model";
 import { byText, visibleJson } from "../manifest/strings.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
-import { catalogueText, entryText } from "../catalogue/catalogue-file.js";
+import { catalogueText, entryText, hasSameEndpoints } from "../catalogue/catalogue-file.js";
 import { lineageText } from "../catalogue/lineage.js";
 import { withSuccessorChanges } from "../diff/successor-changes.js";
 import { CATALOGUE_FILE, type Kept } from "./kept.js";
@@ -16,6 +16,11 @@ export interface RenderOptions extends OpenApiOptions {
   readonly generator?: string;
   /** What the folder holds of unchanged endpoints. */
   readonly kept?: Kept | undefined;
+  /**
+   * The folder's `catalogue.json`. It stays where the rendered one says of endpoints only that they were read from something else, such as
+   * of a tag that nothing follows from: nobody has to review that, and their models are read again the next time.
+   */
+  readonly former?: Buffer | undefined;
   /** Told after each module. */
   readonly progress?: (done: number, total: number) => void;
 }
@@ -48,8 +53,9 @@ export function renderBytes(read: Catalogue, options: RenderOptions = {}): FileS
   const files = new Map(
     [...described].map(([file, bytes]) => [file, kept?.digestOf(file, bytes) ?? digestOf(bytes)]),
   );
-  const index = catalogueText(catalogue, { ...options, files, entryTexts });
-  return sorted([...described, [CATALOGUE_FILE, Buffer.from(index)]]);
+  const index = Buffer.from(catalogueText(catalogue, { ...options, files, entryTexts }));
+  const { former } = options;
+  return sorted([...described, [CATALOGUE_FILE, former && hasSameEndpoints(former, index) ? former : index]]);
 }
 
 function sorted(files: readonly (readonly [string, Buffer])[]): FileSet<Buffer> {

@@ -152,7 +152,7 @@ describe("queries that arrive together", () => {
   });
 
   it("are answered when one exceeds its time limit", async () => {
-    const pool = openPool(20);
+    const pool = openPool(500);
     await prepare(pool, SLEEP, ECHO);
     const late = ask(pool, SLEEP, FOREVER_SECONDS);
     expect(await askWith(pool, late)).toEqual(ECHOES);

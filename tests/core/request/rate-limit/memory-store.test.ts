@@ -78,7 +78,8 @@ describe("the store in memory, in a flood of addresses,", () => {
     flood(0, 500_000);
     expect(store.size).toBeLessThanOrEqual(MAX_WINDOWS + 2 ** 16);
     const counts = Array.from({ length: 1000 }, (_, i) => store.hit(`ip:honest-${String(i)}`).count);
-    expect(Math.max(...counts)).toBeLessThan(RATE_LIMITS.tier0 / 2);
+    // Half a million put some eight addresses into each shared window.
+    expect(Math.max(...counts)).toBeLessThan(RATE_LIMITS.tier0 / 4);
   });
 
   it("keeps every open window: limited callers stay limited", () => {
