@@ -202,6 +202,8 @@ class ClickhouseHttp {
     return new Promise((resolve) => {
       this.#request(own)
         .on("error", () => resolve(false))
+        // A 101 has neither a response nor an error.
+        .on("close", () => resolve(false))
         .on("response", (response) => {
           resolve(!GATEWAY_STATUSES.has(response.statusCode));
           response.destroy();

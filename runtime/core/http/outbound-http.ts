@@ -8,7 +8,7 @@ import { Timer } from "../model/timer.js";
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
 /** A chunk counts as so many at least: 256 KiB of chunks of one byte took 0.4 s of a processor, and ten receivers that sent them held a process. */
-const LEAST_CHUNK_BYTES = 256;
+const LEAST_CHUNK_BYTES = 32;
 
 /**
  * An idle connection is closed after this, before the other side does: servers wait 2 s and longer. What is sent while the other
