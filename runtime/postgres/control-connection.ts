@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import pg from "./connection/pg.js";
-import { PostgresClient } from "./connection/postgres-client.js";
+import { DatabaseSocket, PostgresClient } from "./connection/postgres-client.js";
 import { connectionConfig } from "./connect.js";
 import { StreamBlocksLock } from "./errors.js";
 import type { ConnectionPool } from "./pool.js";
@@ -24,6 +24,14 @@ const BLOCKING_PIDS = `SELECT DISTINCT blocking.pid FROM pg_catalog.pg_locks wai
   pg_catalog.unnest(pg_catalog.pg_blocking_pids(waiting.pid)) AS blocking(pid)
   WHERE NOT waiting.granted AND blocking.pid OPERATOR(pg_catalog.=) ANY($1::pg_catalog.int4[])`;
 
+/** As an error of the network: no other way to speak to the server is tried. */
+class Late extends Error {
+  readonly syscall = "connect";
+  constructor() {
+    super("no answer in time");
+  }
+}
+
 /** False where the answer comes too late for a health check. */
 export const inTime = (answer: Promise<boolean>): Promise<boolean> =>
   Promise.race([answer, once(signalAfter(TIMEOUT_MS), "abort").then(() => false)]);
@@ -46,8 +54,8 @@ export class ControlConnection {
   readonly #cursors: ReadonlySet<Run>;
   /** Cursors that another session waited for at the last check. Bounded by the connections. */
   #blocking: ReadonlySet<Run> = new Set();
-  /** The last one that was opened. */
-  #session: pg.Client | null = null;
+  /** The last one that began to connect. */
+  #socket: DatabaseSocket | null = null;
   #isResponding = true;
   #isChecking = false;
   #timer: NodeJS.Timeout | undefined;
@@ -63,11 +71,9 @@ export class ControlConnection {
       // Idle connections must not keep the process alive.
       allowExitOnIdle: true,
       application_name: "routewright health",
+      stream: () => new DatabaseSocket({}, (socket) => (this.#socket = socket)),
       // A server that refuses the set-up of queries is not healthy. The pool awaits it; the declared type omits that.
-      onConnect: (client) => {
-        if (client instanceof pg.Client) this.#session = client;
-        return setup.prepare(client) as unknown as undefined;
-      },
+      onConnect: (client) => setup.prepare(client) as unknown as undefined,
     });
     this.#pool.on("error", onIdleError);
   }
@@ -89,8 +95,8 @@ export class ControlConnection {
         (error: unknown) => error instanceof pg.DatabaseError,
       ),
     );
-    // The session may be lost although the database responds: the next check has another.
-    if (!responds) void this.#session?.end();
+    // The session, or the attempt to connect, may be lost although the database responds: the next check has another.
+    if (!responds) this.#socket?.destroy(new Late());
     return responds;
   }
 

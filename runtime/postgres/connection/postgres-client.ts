@@ -1,4 +1,4 @@
-import { Socket } from "node:net";
+import { Socket, type SocketConstructorOpts } from "node:net";
 import pg from "./pg.js";
 import { databaseLookup } from "../../core/http/name-lookup.js";
 import { ENCODING_HINT, postgresAddress, type TlsTrials } from "../../core/model/postgres-address.js";
@@ -91,8 +91,17 @@ export class PostgresClient extends pg.Client {
 
 /** Looks its host up without holding the look-ups of other names back. */
 export class DatabaseSocket extends Socket {
+  readonly #onConnecting: ((socket: DatabaseSocket) => void) | undefined;
+
+  /** @param onConnecting gets it once it begins to connect: `pg` ends no client that still does */
+  constructor(options?: SocketConstructorOpts, onConnecting?: (socket: DatabaseSocket) => void) {
+    super(options);
+    this.#onConnecting = onConnecting;
+  }
+
   /** As pg calls it: with the port of a host, or the path of a socket. */
   override connect(...to: readonly unknown[]): this {
+    this.#onConnecting?.(this);
     const [port, host] = to;
     return typeof port === "number" && typeof host === "string"
       ? super.connect({ port, host, lookup: databaseLookup })
