@@ -128,7 +128,10 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
   ),
   [within("server/release")("copies")]: "serves a copy from both engines itself",
   ...reason(BEFORE_A_QUERY, ["document-limit", "operators"].map(within("server/system"))),
-  ...reason(ABOVE, ["bounded-cache", "floods", "outbound", "recent-metrics", "timers"].map(http)),
+  ...reason(
+    ABOVE,
+    ["bounded-cache", "floods", "name-lookup", "outbound", "recent-metrics", "timers"].map(http),
+  ),
   [within("server/system")("values-crowd")]:
     "counts queries in PostgreSQL; who shares one is decided above the engines",
   [within("server/release")("generated-handler")]: "mounts one handler in Express: the engine takes no part",
