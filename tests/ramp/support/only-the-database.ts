@@ -36,12 +36,15 @@ function leave(): void {
   if (store) store.isOpen = false;
 }
 
+/** Also of a function without a name, and of `new Promise`. */
+const IS_NODES_OWN = /[ (]node:|\(<anonymous>\)/;
+
 /** The driver's own timers and look-ups are the database's. */
 function isOfOurs(): boolean {
   const [caller = ""] = (new Error().stack ?? "")
     .split("\n")
     .slice(1)
-    .filter((frame) => !frame.includes("only-the-database") && !frame.includes("(node:"));
+    .filter((frame) => !frame.includes("only-the-database") && !IS_NODES_OWN.test(frame));
   return caller.includes("/runtime/") && !caller.includes("node_modules");
 }
 
