@@ -101,7 +101,14 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
   ),
   ...reason(
     BEFORE_A_QUERY,
-    ["costly-requests", "hostile-filters", "rate-limits", "running-server", "unknown-keys"].map(request),
+    [
+      "costly-requests",
+      "hostile-filters",
+      "hostile-issuers",
+      "rate-limits",
+      "running-server",
+      "unknown-keys",
+    ].map(request),
   ),
   [handler("deprecation")]: BEFORE_A_QUERY,
   ...reason(
