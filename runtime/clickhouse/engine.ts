@@ -36,7 +36,7 @@ import { nextRow, selectGroups, selectKeyed } from "./keyed-pages.js";
 import { relationLoads } from "./loads.js";
 import { finished } from "./parameters.js";
 import { printed, selectAggregate, selectRows, type SelectSource, sourceOf } from "./select.js";
-import { formOf, RoleSettings, withinLimit } from "./settings.js";
+import { formOf, ROW_FORMS, RoleSettings, withinLimit } from "./settings.js";
 import type { ReadRows } from "./scanned-rows.js";
 import {
   bodyReader,
@@ -143,14 +143,15 @@ class ClickhouseEngine extends BaseEngine {
     return failure === null;
   }
 
-  /** Fails where a constraint of the role's profile refuses the limits of a tier: each of its queries would fail. */
+  /** Fails where a constraint of the role's profile refuses the limits of a tier or the settings of a format: each such query would fail. */
   async #checkRole(): Promise<void> {
     const { streamTimeoutMs, maxRowsRead } = this.#limits;
     const limits = { timeoutMs: CHECK_MS, isStillNeeded: () => true };
     await Promise.all(
-      TIERS.map(async (tier) => {
+      Array.from({ length: Math.max(TIERS.length, ROW_FORMS.length) }, async (_, i) => {
+        const tier = TIERS[i % TIERS.length] ?? "tier0";
         const tierLimits = { tier, timeoutMs: streamTimeoutMs[tier], maxRows: maxRowsRead[tier] };
-        const settings = await this.#settings.toSend(tierLimits, "lines");
+        const settings = await this.#settings.toSend(tierLimits, ROW_FORMS[i % ROW_FORMS.length] ?? "lines");
         return this.#connection.text({ statement: ANY_ROW, settings, limits });
       }),
     );

@@ -45,6 +45,9 @@ const FORMS = { lines: LINES, list: LIST, csv: CSV, oneColumn: ONE_COLUMN, table
 
 type RowForm = keyof typeof FORMS;
 
+/** All of them: a profile may refuse the settings of one. */
+export const ROW_FORMS = Object.keys(FORMS) as readonly RowForm[];
+
 /** How so many columns are written in a format. */
 export function formOf(format: RowFormat, columns: number): RowForm {
   if (isTable(format)) return "table";

@@ -176,6 +176,16 @@ describe.skipIf(!hasClickhouse)("settings", () => {
     const url = await serve({ DATABASE_URL: clickhouseUrl("no_limits") });
     expect((await sendRequest(url, "/health")).status).toBe(503);
   });
+
+  it.each([
+    ["own_csv", "csv"],
+    ["own_parquet", "parquet"],
+  ])("of a format that the role may not change make the database unreachable: %s", async (user, format) => {
+    const url = await serve({ DATABASE_URL: clickhouseUrl(user) });
+    const refused = await sendRequest(url, `/v1/safe/secret.${format}`, { key: KEYS.tier3 });
+    expect(refused.status).toBe(500);
+    expect((await sendRequest(url, "/health")).status).toBe(503);
+  });
 });
 
 /** A server that answers each query with recorded bytes. */
