@@ -14,6 +14,12 @@ export type Units = Record<QuotaUnit, number>;
 /** A process takes at most this part of a quota at a time: what it loses when it is killed. */
 const LARGEST_SHARE = 0.001;
 
+/** A request that runs is taken to need at most this part of a quota: one large response leaves the others a place. */
+const LARGEST_NEED = 0.01;
+
+const SECOND = 1000;
+const MINUTE = 60_000;
+
 /** How soon an organization whose quota is used up is looked at again: its plan may be another, or a process has given back. */
 const RECHECK_MS = 1000;
 
@@ -79,9 +85,9 @@ export class OrganizationShare implements OrganizationUse {
   #asked = none();
   /** Of the month, as the database last said. */
   readonly #used = none();
-  readonly #recent = new RecentUse();
-  /** Of the response that was counted last, at least 1: what each that runs is taken to need. */
-  #expected: Units = { requests: 1, rows: 1, bytes: 1 };
+  readonly #recent = new RecentUse(SECOND, (known, use) => known + use);
+  /** Of one response, at least 1. */
+  readonly #largest = new RecentUse(MINUTE, (known, use) => Math.max(1, known, use));
   #running = 0;
   #waiting = 0;
   #exceededUntil = 0;
@@ -109,8 +115,9 @@ export class OrganizationShare implements OrganizationUse {
   }
 
   take(request: CountedRequest): HttpError | null | Promise<HttpError | null> {
-    if (this.#exhausted() !== null) return this.#wait(request);
-    this.#admit(request);
+    const now = Date.now();
+    if (this.#exhausted(now) !== null) return this.#wait(request);
+    this.#admit(request, now);
     return null;
   }
 
@@ -121,8 +128,9 @@ export class OrganizationShare implements OrganizationUse {
     const now = Date.now();
     const use = { requests: 1, rows: sent.rows ?? 0, bytes: sent.bytes };
     for (const unit of QUOTA_UNITS) this.#unreported[unit] += use[unit];
-    for (const unit of QUOTA_UNITS) this.#expected[unit] = Math.max(1, use[unit]);
     this.#recent.add(use, now);
+    // 304 says nothing of the size of the next.
+    if (sent.status !== 304) this.#largest.add(use, now);
     this.#reports.add(this.organization, sent, now);
     this.#reports.changed(this, this.#isLow(now) ? "low" : "soon");
   }
@@ -151,7 +159,7 @@ export class OrganizationShare implements OrganizationUse {
     const asked = none();
     for (const unit of QUOTA_UNITS) {
       if (quota[unit] !== undefined)
-        asked[unit] = (isEnding ? 0 : this.#target(unit, now)) + this.#promised(unit) - this.#sending[unit];
+        asked[unit] = (isEnding ? 0 : this.#target(unit, now)) + this.#promised(unit, now) - this.#sending[unit];
       this.#held[unit] = Math.min(this.#held[unit], asked[unit] + this.#sending[unit]);
     }
     this.#asked = asked;
@@ -176,30 +184,33 @@ export class OrganizationShare implements OrganizationUse {
       this.#unreported[unit] -= this.#sending[unit];
     }
     this.#sending = none();
-    const unit = this.#exhausted();
+    const unit = this.#exhausted(now);
     if (unit !== null && answer[unit] < this.#asked[unit]) this.#exceededUntil = now + RECHECK_MS;
   }
 
-  #admit(request: CountedRequest): void {
+  #admit(request: CountedRequest, now: number): void {
     request.taken++;
     this.#running++;
-    if (this.#isLow(Date.now())) this.#reports.changed(this, "low");
+    if (this.#isLow(now)) this.#reports.changed(this, "low");
   }
 
   async #wait(request: CountedRequest): Promise<HttpError | null> {
     const until = Date.now() + LONGEST_WAIT_MS;
     this.#waiting++;
     try {
-      for (let unit = this.#exhausted(); unit !== null; unit = this.#exhausted()) {
+      for (;;) {
         const now = Date.now();
+        const unit = this.#exhausted(now);
+        if (unit === null) {
+          this.#admit(request, now);
+          return null;
+        }
         if (now < this.#exceededUntil) return this.#exceeded(unit, now);
         if (this.#reports.isAway || now > until)
           return httpError("quotaUnreachable", { n: UNREACHABLE_RETRY_SECONDS });
         this.#reports.changed(this, "waiting");
         await this.#reports.next;
       }
-      this.#admit(request);
-      return null;
     } finally {
       this.#waiting--;
     }
@@ -219,28 +230,36 @@ export class OrganizationShare implements OrganizationUse {
   }
 
   /** The first unit of which nothing is left; null where a request may be taken. */
-  #exhausted(): QuotaUnit | null {
+  #exhausted(now: number): QuotaUnit | null {
     for (const unit of QUOTA_UNITS)
-      if (this.#figures.quota[unit] !== undefined && this.#left(unit) <= 0) return unit;
+      if (this.#figures.quota[unit] !== undefined && this.#left(unit, now) <= 0) return unit;
     return null;
   }
 
-  #left(unit: QuotaUnit): number {
-    return this.#held[unit] - this.#promised(unit);
+  #left(unit: QuotaUnit, now: number): number {
+    return this.#held[unit] - this.#promised(unit, now);
   }
 
   /**
    * What the share must cover: what is counted and not reported, and what requests that run are taken to need. Without the latter a hundred
    * requests at once got a hundred responses beyond the quota of rows or bytes.
    */
-  #promised(unit: QuotaUnit): number {
-    return this.#unreported[unit] + this.#running * this.#expected[unit];
+  #promised(unit: QuotaUnit, now: number): number {
+    return this.#unreported[unit] + this.#running * this.#expected(unit, now);
+  }
+
+  /** What each request that runs is taken to need: as the largest response of this minute and the one before, within `LARGEST_NEED`. */
+  #expected(unit: QuotaUnit, now: number): number {
+    const quota = this.#figures.quota[unit];
+    if (unit === "requests" || quota === undefined) return 1;
+    const most = Math.max(1, Math.floor(quota * LARGEST_NEED));
+    return Math.min(most, this.#largest.of(unit, now) || most);
   }
 
   /** Whether half of the share is used, so that the next one is there before it ends. */
   #isLow(now: number): boolean {
     return QUOTA_UNITS.some(
-      (unit) => this.#figures.quota[unit] !== undefined && this.#left(unit) <= this.#target(unit, now) / 2,
+      (unit) => this.#figures.quota[unit] !== undefined && this.#left(unit, now) <= this.#target(unit, now) / 2,
     );
   }
 
@@ -248,7 +267,7 @@ export class OrganizationShare implements OrganizationUse {
   #target(unit: QuotaUnit, now: number): number {
     const quota = this.#figures.quota[unit];
     if (quota === undefined) return 0;
-    const needed = Math.max(this.#recent.of(unit, now), this.#waiting * this.#expected[unit]);
+    const needed = Math.max(this.#recent.of(unit, now), this.#waiting * this.#expected(unit, now));
     return Math.min(needed, Math.max(1, Math.floor(quota * LARGEST_SHARE)));
   }
 
