@@ -78,8 +78,8 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
   });
 }
 
-/** Longest part of a wait for an answer. */
-const PART_MS = 100;
+/** A wait for an answer has as many parts. */
+const PARTS = 20;
 
 /**
  * A signal that is aborted with a `TimeoutError` after a computed time. The time in which this process is busy and reads nothing does not
@@ -87,10 +87,10 @@ const PART_MS = 100;
  */
 export function signalAfter(milliseconds: number): AbortSignal {
   const controller = new AbortController();
-  const wait = (left: number): void => {
-    if (left > 0) new Timer(Math.min(left, PART_MS), () => void setImmediate(wait, left - PART_MS)).unref();
+  const wait = (parts: number): void => {
+    if (parts > 0) new Timer(milliseconds / PARTS, () => void setImmediate(wait, parts - 1)).unref();
     else controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError"));
   };
-  wait(milliseconds);
+  wait(PARTS);
   return controller.signal;
 }
