@@ -159,7 +159,8 @@ export class OrganizationShare implements OrganizationUse {
     const asked = none();
     for (const unit of QUOTA_UNITS) {
       if (quota[unit] !== undefined)
-        asked[unit] = (isEnding ? 0 : this.#target(unit, now)) + this.#promised(unit, now) - this.#sending[unit];
+        asked[unit] =
+          (isEnding ? 0 : this.#target(unit, now)) + this.#promised(unit, now) - this.#sending[unit];
       this.#held[unit] = Math.min(this.#held[unit], asked[unit] + this.#sending[unit]);
     }
     this.#asked = asked;
@@ -259,7 +260,8 @@ export class OrganizationShare implements OrganizationUse {
   /** Whether half of the share is used, so that the next one is there before it ends. */
   #isLow(now: number): boolean {
     return QUOTA_UNITS.some(
-      (unit) => this.#figures.quota[unit] !== undefined && this.#left(unit, now) <= this.#target(unit, now) / 2,
+      (unit) =>
+        this.#figures.quota[unit] !== undefined && this.#left(unit, now) <= this.#target(unit, now) / 2,
     );
   }
 
