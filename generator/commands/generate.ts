@@ -84,14 +84,15 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
   const reading = await readModels(options);
   if (!reading.ok) return failure(...reading.problems);
   const { title, about, out, check } = options;
-  const { found, ...keeping } = readKept(out, versionOf(), check || options.preview === true);
-  const catalogue = catalogueOf(reading.value, { ...options, known: keeping.kept });
+  const folder = options.preview === true ? null : readKept(out, versionOf(), check);
+  const catalogue = catalogueOf(reading.value, { ...options, known: folder?.kept });
   const unshown = [
     ...headlineProblems(options.about ?? {}, catalogue),
     ...planProblems(options.plans ?? {}, catalogue),
   ];
   if (unshown.length > 0) return failure(...unshown);
-  if (options.preview === true) return preview(reading.value, catalogue, options);
+  if (folder === null) return preview(reading.value, catalogue, options);
+  const { found, ...keeping } = folder;
   const files = await withProgress("Rendering endpoints", (progress) =>
     renderBytes(catalogue, { title, about, progress, ...keeping }),
   );

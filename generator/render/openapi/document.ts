@@ -20,7 +20,7 @@ import {
 import type { Catalogue, CatalogueEntry } from "../../catalogue/catalogue.js";
 import type { Kept } from "../kept.js";
 import { RETRIES } from "./client-hints.js";
-import { documentBytes, WrittenJson } from "./json-text.js";
+import { documentBytes, JsonBytes } from "./json-text.js";
 import { rowNameOf } from "./names.js";
 import { dataOperations, KEY, securityOf } from "./operation.js";
 import { paragraphs } from "./markdown.js";
@@ -132,7 +132,7 @@ function keptSchema(name: string, entry: CatalogueEntry, { kept, unchanged }: Un
 
 /** As a part of a document, which is only written. */
 function written(bytes: Buffer | undefined): Json | undefined {
-  return bytes === undefined ? undefined : (new WrittenJson(bytes) as unknown as Json);
+  return bytes === undefined ? undefined : (new JsonBytes(bytes) as unknown as Json);
 }
 
 /** The document as `openapi.json`. */

@@ -2,7 +2,7 @@ import type { Json, JsonMap, JsonRecord } from "@routewright/runtime/model";
 import { visibleJson } from "../../manifest/strings.js";
 
 /** A JSON value whose bytes are known, as a whole document has it at the place of the value. */
-export class WrittenJson {
+export class JsonBytes {
   constructor(readonly bytes: Buffer) {}
 }
 
@@ -50,8 +50,8 @@ export function documentBytes(document: Json): Buffer {
   return Buffer.concat([...partsOf(document, DEPTH, "\n"), Buffer.from("\n")]);
 }
 
-function* partsOf(value: Json | WrittenJson, depth: number, margin: string): Iterable<Buffer> {
-  if (value instanceof WrittenJson) {
+function* partsOf(value: Json | JsonBytes, depth: number, margin: string): Iterable<Buffer> {
+  if (value instanceof JsonBytes) {
     yield value.bytes;
     return;
   }

@@ -1,7 +1,5 @@
 import { QUOTA_UNITS, type QuotaUnit } from "../../core/model/organization-plan.js";
 
-type Units = Readonly<Record<QuotaUnit, number>>;
-
 /** What was used in a period, the running one or the one before: the larger. */
 export class RecentUse {
   readonly #periodMs: number;
@@ -16,7 +14,7 @@ export class RecentUse {
     this.#combine = combine;
   }
 
-  add(use: Units, now: number): void {
+  add(use: Readonly<Record<QuotaUnit, number>>, now: number): void {
     this.#advance(now);
     for (const unit of QUOTA_UNITS) this.#current[unit] = this.#combine(this.#current[unit], use[unit]);
   }
