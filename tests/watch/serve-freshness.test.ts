@@ -240,10 +240,10 @@ describe.skipIf(!needs("chromium"))("the explorer and the guide", () => {
     await page.goto(`${command.url}/explore?endpoint=/v1/flows/one`);
     expect(await fact.innerText()).toMatch(/at most 26 hours old; next build by /);
     await page.goto(`${command.url}/guide`);
-    const rows = await page
-      .locator("#freshness ~ * tbody tr, section:has(#freshness) tbody tr")
-      .allInnerTexts();
-    expect(rows.filter((row) => row.includes("at most 26 hours old"))).toHaveLength(3);
+    const rows = page.locator("#freshness ~ * tbody tr, section:has(#freshness) tbody tr");
+    await expect
+      .poll(async () => (await rows.allInnerTexts()).filter((row) => row.includes("at most 26 hours old")))
+      .toHaveLength(3);
     await command.stop();
   });
 });

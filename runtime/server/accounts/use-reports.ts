@@ -25,6 +25,8 @@ const CLOSE_MS = 10_000;
 /** Keys and endpoints that are counted one by one while the database is away, about 5 MB; the rest is counted by organization. */
 const MAX_COUNTS = 20_000;
 const OTHERS = "*";
+/** Waits for the report that runs alone. */
+const DUE = 0;
 const HOUR_MS = 3_600_000;
 
 /** What was sent to a key by an endpoint in an hour. */
@@ -181,14 +183,15 @@ export class UseReports implements Reports {
   }
 
   #run(): void {
+    // Not by the clock: a timer may end a millisecond before it says so, and nothing would be reported any more.
+    this.#dueAt = this.#running === null ? Infinity : DUE;
     if (this.#running !== null) return;
-    this.#dueAt = Infinity;
     this.#running = this.#report().finally(() => {
       this.#running = null;
       if (this.#isAway) {
         this.#dueAt = Infinity;
         this.#schedule(RETRY_MS);
-      } else if (this.#dueAt <= Date.now()) this.#run();
+      } else if (this.#dueAt === DUE) this.#run();
     });
   }
 
