@@ -14,7 +14,7 @@ const DATABASE = "ramp_bench";
 const CUSTOMERS = 100;
 
 /** Limit of the ratio to the bare server. */
-const THROUGHPUT = 0.4;
+const THROUGHPUT = 0.45;
 
 const NOTE =
   "The bare server writes the rows of a keyed intent in one transaction of 14 statements, without token, checks,\n" +
