@@ -1,13 +1,13 @@
-import { Overloaded } from "../core/warehouse/fair-queue.js";
-import { COLUMNS_CHANGED } from "./type-proof.js";
 import {
   type ColumnChange,
   DatabaseUnreachable,
+  Overloaded,
   type QueryNeed,
   QueryTimeout,
   QueryTooLarge,
   SourceFailed,
-} from "../core/warehouse/warehouse.js";
+} from "../core/warehouse/query-errors.js";
+import { COLUMNS_CHANGED } from "./type-proof.js";
 
 /** An error that ClickHouse reports. Its message holds SQL and the server's version: it is for the log only. */
 export class ClickhouseError extends Error {

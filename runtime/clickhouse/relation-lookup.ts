@@ -1,11 +1,7 @@
 import type { Relation } from "../core/model/endpoint.js";
 import { escapedIdentifier, join, sql, type Sql, type Statement } from "../core/warehouse/sql.js";
-import {
-  type DescribedRelation,
-  type DescribedSelect,
-  RelationMissing,
-  type ResultColumn,
-} from "../core/warehouse/warehouse.js";
+import { RelationMissing } from "../core/warehouse/query-errors.js";
+import type { DescribedRelation, DescribedSelect, ResultColumn } from "../core/warehouse/warehouse.js";
 import { ClickhouseError, isRelationUnknown } from "./errors.js";
 import { finished, isNamed } from "./parameters.js";
 import { type ReadRows, scannedRowsOf } from "./scanned-rows.js";

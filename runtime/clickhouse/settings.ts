@@ -9,7 +9,8 @@ import {
   type Sql,
   type Statement,
 } from "../core/warehouse/sql.js";
-import { QueryTooLarge, type ResultColumns, TooManyRows } from "../core/warehouse/warehouse.js";
+import { QueryTooLarge, TooManyRows } from "../core/warehouse/query-errors.js";
+import type { ResultColumns } from "../core/warehouse/warehouse.js";
 import { isTooManyRows } from "./errors.js";
 import { finished, parameter } from "./parameters.js";
 

@@ -4,7 +4,8 @@ import { isTable, type ResolvedQuery, type RowFormat } from "../core/model/query
 import type { Lease } from "../core/warehouse/fair-queue.js";
 import { freeMemory } from "../core/warehouse/free-memory.js";
 import { type SpoolBudget, SpooledRows } from "../core/warehouse/spool.js";
-import { BUFFERED_BYTES, QueryAbandoned, QueryTimeout, type RowChunks } from "../core/warehouse/warehouse.js";
+import { QueryAbandoned, QueryTimeout } from "../core/warehouse/query-errors.js";
+import { BUFFERED_BYTES, type RowChunks } from "../core/warehouse/warehouse.js";
 import { ClickhouseError, GATEWAY_STATUSES, GatewayError, translated } from "./errors.js";
 import { BodyReader, ParquetReader, RowReader } from "./rows.js";
 

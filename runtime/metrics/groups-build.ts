@@ -12,7 +12,8 @@ import {
 } from "../core/model/aggregate.js";
 import { type ColumnCondition, type Condition, isGroup } from "../core/model/query.js";
 import { httpError } from "../core/model/errors.js";
-import { type ResultColumn, type ResultColumns, ValueRefused } from "../core/warehouse/warehouse.js";
+import { ValueRefused } from "../core/warehouse/query-errors.js";
+import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import type { AggregateDialect, Part } from "../core/warehouse/aggregate-dialect.js";
 import { deferred } from "../core/warehouse/sql.js";
 import { groupName, type PlanStep } from "./plan.js";

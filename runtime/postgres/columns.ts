@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { constant, identifier, join, sql, type Sql } from "../core/warehouse/sql.js";
-import { type ResultColumn, type ResultColumns, TypeChanged } from "../core/warehouse/warehouse.js";
+import { TypeChanged } from "../core/warehouse/query-errors.js";
+import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import { binaryValue } from "./binary-values.js";
 import { checkType } from "./scalars.js";
 

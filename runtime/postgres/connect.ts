@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { QueryAbandoned, QueryTimeout } from "../core/warehouse/warehouse.js";
+import { QueryAbandoned, QueryTimeout } from "../core/warehouse/query-errors.js";
 import { asTooLarge } from "./errors.js";
 import { BACKEND_NOTICE, type Session, type SessionSetup, UNLIMITED } from "./session.js";
 import {

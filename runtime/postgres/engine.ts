@@ -8,23 +8,26 @@ import {
   type MadeQuery,
 } from "../core/warehouse/base-engine.js";
 import type { RelationLoad } from "../core/warehouse/data-versions.js";
-import { LOOK_UP, Overloaded } from "../core/warehouse/fair-queue.js";
+import {
+  DatabaseUnreachable,
+  LockTimeout,
+  Overloaded,
+  QueryAbandoned,
+  RelationMissing,
+  SourceFailed,
+} from "../core/warehouse/query-errors.js";
+import { LOOK_UP } from "../core/warehouse/fair-queue.js";
 import { servedOf } from "../core/warehouse/served-columns.js";
 import {
   type AggregateResult,
-  DatabaseUnreachable,
   type DescribedRelation,
   type DescribedSelect,
   type ExplainedFilter,
-  QueryAbandoned,
   type QueryContext,
   joined,
-  LockTimeout,
   readAggregate,
-  RelationMissing,
   type ResultColumns,
   type Rows,
-  SourceFailed,
   type Warehouse,
 } from "../core/warehouse/warehouse.js";
 import { POSTGRES_AGGREGATES } from "./aggregates.js";

@@ -2,7 +2,8 @@ import { VALUES } from "../core/model/column-types.js";
 import { httpError } from "../core/model/errors.js";
 import { columnConditions, type ResolvedQuery, type Selection } from "../core/model/query.js";
 import { bind, plan, sql, statement, type Statement } from "../core/warehouse/sql.js";
-import { type ResultColumn, ValueRefused } from "../core/warehouse/warehouse.js";
+import { ValueRefused } from "../core/warehouse/query-errors.js";
+import type { ResultColumn } from "../core/warehouse/warehouse.js";
 import { placeholder } from "./columns.js";
 import { INFINITE } from "./filter-times.js";
 

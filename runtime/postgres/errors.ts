@@ -1,6 +1,11 @@
 import pg from "./connection/pg.js";
-import { Overloaded } from "../core/warehouse/fair-queue.js";
-import { type ColumnChange, QueryTimeout, QueryTooLarge, TypeChanged } from "../core/warehouse/warehouse.js";
+import {
+  type ColumnChange,
+  Overloaded,
+  QueryTimeout,
+  QueryTooLarge,
+  TypeChanged,
+} from "../core/warehouse/query-errors.js";
 
 /**
  * What PostgreSQL reports. Messages are localized, and a SQLSTATE is whatever the code that raises it chooses: the severity

@@ -5,9 +5,9 @@ import {
   type RowFormat,
   type TableFormat,
 } from "../core/model/query.js";
+import { QueryAbandoned } from "../core/warehouse/query-errors.js";
 import {
   BUFFERED_BYTES,
-  QueryAbandoned,
   type QueryContext,
   type ResultColumns,
   type Rows,

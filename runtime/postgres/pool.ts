@@ -1,9 +1,14 @@
 import pg from "./connection/pg.js";
 import { Connection, type ConnectionOptions, connectionConfig } from "./connect.js";
 import { isConnectionRefusal } from "./errors.js";
-import { ACQUIRE_TIMEOUT_MS, type FairQueue, Overloaded } from "../core/warehouse/fair-queue.js";
+import {
+  ACQUIRE_TIMEOUT_MS,
+  DatabaseUnreachable,
+  Overloaded,
+  QueryAbandoned,
+} from "../core/warehouse/query-errors.js";
+import type { FairQueue } from "../core/warehouse/fair-queue.js";
 import { PeriodicCheck } from "../core/warehouse/periodic-check.js";
-import { DatabaseUnreachable, QueryAbandoned } from "../core/warehouse/warehouse.js";
 import type { PreparedStatement } from "./statements.js";
 import { type PoolQuery, Run } from "./run.js";
 import { WireClient } from "./wire.js";

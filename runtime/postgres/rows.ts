@@ -1,6 +1,6 @@
 import { isFormula } from "../core/model/query.js";
 import type { PooledBytes } from "../core/warehouse/spool.js";
-import { TypeChanged } from "../core/warehouse/warehouse.js";
+import { TypeChanged } from "../core/warehouse/query-errors.js";
 import {
   bytesOf,
   copy,

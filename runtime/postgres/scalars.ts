@@ -1,6 +1,6 @@
 /** Values of types whose text depends on settings of the session, from their binary form. */
 import { postgresFloat } from "./floats.js";
-import { TypeChanged } from "../core/warehouse/warehouse.js";
+import { TypeChanged } from "../core/warehouse/query-errors.js";
 import { isoText, timeText } from "./times.js";
 
 /** How the binary form of a type is read. */

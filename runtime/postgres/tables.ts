@@ -1,10 +1,6 @@
 import { type PooledBytes, NOTHING } from "../core/warehouse/spool.js";
-import {
-  type ResultColumn,
-  type ResultColumns,
-  TooManyDigits,
-  TypeChanged,
-} from "../core/warehouse/warehouse.js";
+import { TooManyDigits, TypeChanged } from "../core/warehouse/query-errors.js";
+import type { ResultColumn, ResultColumns } from "../core/warehouse/warehouse.js";
 import { binaryValue } from "./binary-values.js";
 import { kindOf } from "./columns.js";
 import { fieldsOf, type RowWriter } from "./rows.js";

@@ -3,7 +3,7 @@
  * rows, costs PostgreSQL 37 of 112 µs, the numbers 10.
  */
 
-import { TypeChanged } from "../core/warehouse/warehouse.js";
+import { TypeChanged } from "../core/warehouse/query-errors.js";
 import { putText } from "./bytes.js";
 
 export const DATE_BYTES = 4;

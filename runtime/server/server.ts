@@ -30,7 +30,7 @@ import { type Logger, createLogger } from "../core/http/logger.js";
 import type { HttpService } from "../core/http/listen.js";
 export { openWarehouse } from "../core/handler/open-gateway.js";
 export type { Warehouse } from "../core/warehouse/warehouse.js";
-export { DatabaseUnreachable, QueryTimeout, reachedTimeLimit } from "../core/warehouse/warehouse.js";
+export { DatabaseUnreachable, QueryTimeout, reachedTimeLimit } from "../core/warehouse/query-errors.js";
 export { readEnvironment, type Environment } from "./operations/environment.js";
 export { loadMetrics } from "../core/warehouse/load-metrics.js";
 export { loadedFilter, loadFilter } from "../core/request/resolve-query.js";

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ClickhouseError, translated } from "../../runtime/clickhouse/errors.js";
-import { Overloaded } from "../../runtime/core/warehouse/fair-queue.js";
-import { QueryTooLarge, SourceFailed } from "../../runtime/core/warehouse/warehouse.js";
+import { Overloaded, QueryTooLarge, SourceFailed } from "../../runtime/core/warehouse/query-errors.js";
 import { hasClickhouse, ownClickhouse } from "../support/clickhouse.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { refusal, sendRequest, statusAndBody } from "../support/http-client.js";

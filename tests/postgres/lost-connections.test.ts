@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { openPostgres } from "../../runtime/postgres/engine.js";
-import { DatabaseUnreachable } from "../../runtime/core/warehouse/warehouse.js";
+import { DatabaseUnreachable } from "../../runtime/core/warehouse/query-errors.js";
 import { run } from "../support/command.js";
 import { databaseUrl } from "../support/database.js";
 import { proxyThatCloses } from "../support/database-proxy.js";

@@ -12,14 +12,12 @@ import { BaseEngine, type EngineOptions, type OpenEngine } from "../../runtime/c
 import type { Lease } from "../../runtime/core/warehouse/fair-queue.js";
 import { type FilterType, filterType, textType } from "../../runtime/core/warehouse/filter-type.js";
 import { servedOf } from "../../runtime/core/warehouse/served-columns.js";
+import { QueryAbandoned, QueryTimeout, RelationMissing } from "../../runtime/core/warehouse/query-errors.js";
 import {
   type AggregateResult,
   BUFFERED_BYTES,
   type DescribedRelation,
-  QueryAbandoned,
   type QueryContext,
-  QueryTimeout,
-  RelationMissing,
   type ResultColumn,
   type ResultColumns,
   ROW_SEPARATORS,

@@ -18,7 +18,7 @@ import {
 } from "../request/authorize.js";
 import { prefersProblem } from "../response/content-negotiation.js";
 import { NO_ROWS, type Sent, StreamAborted } from "../response/respond.js";
-import { QueryTooLarge } from "../warehouse/warehouse.js";
+import { QueryTooLarge } from "../warehouse/query-errors.js";
 import type { Gateway } from "./gateway.js";
 import { limitError } from "./limit-error.js";
 import { recordRequest, StepTimes } from "./record-request.js";

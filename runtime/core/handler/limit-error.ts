@@ -1,6 +1,5 @@
 import { type HttpError, httpError } from "../model/errors.js";
-import { Overloaded } from "../warehouse/fair-queue.js";
-import { QueryTooLarge } from "../warehouse/warehouse.js";
+import { Overloaded, QueryTooLarge } from "../warehouse/query-errors.js";
 import type { Gateway } from "./gateway.js";
 
 /** `Retry-After` of an overloaded server, or of one without its database, in seconds. */

@@ -16,13 +16,11 @@ import {
   DatabaseUnreachable,
   QueryAbandoned,
   SourceFailed,
-  type QueryColumns,
-  type QueryContext,
   TooManyDigits,
   TooManyRows,
   ValueRefused,
-  type Warehouse,
-} from "../warehouse/warehouse.js";
+} from "../warehouse/query-errors.js";
+import type { QueryColumns, QueryContext, Warehouse } from "../warehouse/warehouse.js";
 import type { Exchange } from "./exchange.js";
 import type { Gateway } from "./gateway.js";
 import { limitError, RETRY_SECONDS } from "./limit-error.js";

@@ -1,11 +1,6 @@
 import type { Keyset, KeyValues, ResolvedQuery } from "../model/query.js";
-import {
-  type BufferedRows,
-  type QueryContext,
-  reachedTimeLimit,
-  type Rows,
-  type Warehouse,
-} from "../warehouse/warehouse.js";
+import { reachedTimeLimit } from "../warehouse/query-errors.js";
+import type { BufferedRows, QueryContext, Rows, Warehouse } from "../warehouse/warehouse.js";
 import type { Cursors } from "./cursors.js";
 import type { AnsweredRows, QueryResult } from "./answer.js";
 import { BufferedResult } from "./buffered-result.js";

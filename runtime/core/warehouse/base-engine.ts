@@ -27,23 +27,25 @@ import type { SharedResource } from "./caller-shares.js";
 import { resolved } from "./sql.js";
 import { Budget, type SpoolBudget } from "./spool.js";
 import {
-  type AggregateResult,
   type ColumnChange,
   ColumnMissing,
   DatabaseUnreachable,
-  type DescribedRelation,
-  type DescribedSelect,
-  type ExplainedFilter,
-  type LastLoad,
-  type QueryColumns,
-  type QueryContext,
   QueryTimeout,
-  type ResultColumn,
-  type ResultColumns,
-  type Rows,
   ValueRefused,
-  type Warehouse,
-  type WarehouseLoad,
+} from "./query-errors.js";
+import type {
+  AggregateResult,
+  DescribedRelation,
+  DescribedSelect,
+  ExplainedFilter,
+  LastLoad,
+  QueryColumns,
+  QueryContext,
+  ResultColumn,
+  ResultColumns,
+  Rows,
+  Warehouse,
+  WarehouseLoad,
 } from "./warehouse.js";
 
 export interface EngineOptions {
@@ -179,7 +181,7 @@ export abstract class BaseEngine implements Warehouse {
   abstract loads(relations: readonly Relation[]): Promise<readonly RelationLoad[]>;
   /** What an error says of the relation and columns that its statement was built for. */
   protected abstract readonly changeIn: (error: unknown) => ColumnChange;
-  /** The error as every engine reports it (`warehouse.ts`); others are as they were. */
+  /** The error as every engine reports it (`query-errors.ts`); others are as they were. */
   protected abstract readonly translated: (error: unknown) => Error;
   /** How a filter compares with a column, and what the table of types says of it. */
   protected abstract readonly filterTypeOf: (column: ResultColumn) => FilterType;

@@ -3,31 +3,11 @@ import type { RequestContext } from "../model/caller.js";
 import { BoundedCache, CACHES } from "../http/bounded-cache.js";
 import { PeriodicCheck } from "./periodic-check.js";
 import { SharedResource, tableName } from "./caller-shares.js";
-import { QueryAbandoned, type WarehouseLoad } from "./warehouse.js";
-
-/** How long a query may wait for a connection. */
-export const ACQUIRE_TIMEOUT_MS = 10_000;
+import { ACQUIRE_TIMEOUT_MS, Overloaded, QueryAbandoned } from "./query-errors.js";
+import type { WarehouseLoad } from "./warehouse.js";
 
 /** Interval of the check for queries that wait too long, or whose caller may run one again. */
 const CHECK_MS = 100;
-
-const OVERLOADED = {
-  queueFull: "The queue for database connections, or the query's share of it, is full.",
-  unresponsive: "The database does not respond.",
-  timeout: `No database connection became available within ${String(ACQUIRE_TIMEOUT_MS / 1000)} seconds.`,
-  noRoom: "There is no room for a page that is larger than a buffered result.",
-  refused: "The database refuses further queries for now.",
-  memory: "The database has no memory left for the query beside what others use.",
-  recovery: "The replica cancels the query again and again, since it conflicts with recovery.",
-  closed: "The database connections are closed.",
-};
-
-/** A query gets no connection, since more queries arrive than the database can serve. */
-export class Overloaded extends Error {
-  constructor(reason: keyof typeof OVERLOADED, cause?: unknown) {
-    super(OVERLOADED[reason], { cause });
-  }
-}
 
 /** A query that needs a connection. Its shares depend on its caller and its table (runtime/docs/limits.md). */
 export interface QueuedQuery extends Pick<RequestContext, "caller" | "isStillNeeded"> {

@@ -5,8 +5,8 @@ import { sleep } from "../model/timer.js";
 import type { AggregateDialect, PreparedGrouping } from "./aggregate-dialect.js";
 import { loadMetrics, type MetricsModule } from "./load-metrics.js";
 import { FIRST_RETRY_PAUSE_MS, type SchemaCache, RETRY_MS } from "./schema-cache.js";
+import type { ColumnChange } from "./query-errors.js";
 import type {
-  ColumnChange,
   DescribedRelation,
   DescribedSelect,
   QueryContext,

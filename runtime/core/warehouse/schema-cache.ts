@@ -1,13 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { BoundedCache } from "../http/bounded-cache.js";
 import type { Relation } from "../model/endpoint.js";
-import {
-  type ColumnChange,
-  type DescribedRelation,
-  type QueryContext,
-  RelationMissing,
-  type ResultColumns,
-} from "./warehouse.js";
+import { type ColumnChange, RelationMissing } from "./query-errors.js";
+import type { DescribedRelation, QueryContext, ResultColumns } from "./warehouse.js";
 import { sleep } from "../model/timer.js";
 
 /** A query whose relation is missing or changes is retried for this time, with exponential backoff. */

@@ -3,13 +3,8 @@ import { missingAmong } from "../model/missing-columns.js";
 import type { Column, Relation } from "../model/endpoint.js";
 import type { Projection } from "../model/projection.js";
 import { columnConditions, mapConditions, type ResolvedQuery } from "../model/query.js";
-import {
-  ColumnMissing,
-  type ExplainedFilter,
-  type ResultColumn,
-  type ResultColumns,
-  type Rows,
-} from "./warehouse.js";
+import { ColumnMissing } from "./query-errors.js";
+import type { ExplainedFilter, ResultColumn, ResultColumns, Rows } from "./warehouse.js";
 
 /** The columns of a relation that are served, with what an engine makes of them once. */
 export class ServedColumns {

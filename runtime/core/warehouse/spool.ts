@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { open, type FileHandle, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Overloaded } from "./fair-queue.js";
+import { Overloaded } from "./query-errors.js";
 import type { RowChunks, StreamEnd } from "./warehouse.js";
 
 /** Bytes that streams share. */

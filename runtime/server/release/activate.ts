@@ -1,7 +1,7 @@
 import { relationsOf } from "../../core/model/missing-columns.js";
 import type { Relation } from "../../core/model/endpoint.js";
 import { allows } from "../../core/model/tier.js";
-import { RelationMissing } from "../../core/warehouse/warehouse.js";
+import { RelationMissing } from "../../core/warehouse/query-errors.js";
 import type { Warehouse } from "../../core/warehouse/warehouse.js";
 import { loadRelease, type Release } from "./release.js";
 import type {

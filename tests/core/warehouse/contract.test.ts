@@ -2,13 +2,8 @@ import { describe, expect, it } from "vitest";
 import { Projection } from "../../../runtime/core/model/projection.js";
 import type { Condition, ResolvedQuery, Selection } from "../../../runtime/core/model/query.js";
 import type { EngineOptions } from "../../../runtime/core/warehouse/base-engine.js";
-import { Overloaded } from "../../../runtime/core/warehouse/fair-queue.js";
-import {
-  QueryAbandoned,
-  type QueryContext,
-  QueryTimeout,
-  type Warehouse,
-} from "../../../runtime/core/warehouse/warehouse.js";
+import { Overloaded, QueryAbandoned, QueryTimeout } from "../../../runtime/core/warehouse/query-errors.js";
+import type { QueryContext, Warehouse } from "../../../runtime/core/warehouse/warehouse.js";
 import { atEnd } from "../../support/at-end.js";
 import { engines, MANY, numbers, wideColumns } from "./contract-tables.js";
 import { asText, queryContext, type TextRows } from "../../support/query-context.js";

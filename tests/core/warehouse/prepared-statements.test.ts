@@ -4,7 +4,7 @@ import { fieldFormats } from "../../../runtime/postgres/columns.js";
 import { ConnectionPool } from "../../../runtime/postgres/pool.js";
 import { fieldsOf } from "../../../runtime/postgres/rows.js";
 import type { Reader } from "../../../runtime/postgres/run.js";
-import { QueryAbandoned, QueryTimeout } from "../../../runtime/core/warehouse/warehouse.js";
+import { QueryAbandoned, QueryTimeout } from "../../../runtime/core/warehouse/query-errors.js";
 import { bind, type BindValue, plan, type Sql, sql, statement } from "../../../runtime/core/warehouse/sql.js";
 import { preparedStatement } from "../../../runtime/postgres/statements.js";
 import { SessionSetup } from "../../../runtime/postgres/session.js";
