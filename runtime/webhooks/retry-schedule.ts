@@ -3,7 +3,7 @@ import type { NotificationResult } from "../core/http/outbound-http.js";
 const HOUR = 60 * 60;
 
 /** Pauses before the next attempts, in seconds; then the delivery is exhausted. */
-export const RETRY_SECONDS = [60, 5 * 60, 30 * 60, 2 * HOUR, 8 * HOUR, 24 * HOUR, 36 * HOUR] as const;
+export const RETRY_PAUSES_SECONDS = [60, 5 * 60, 30 * 60, 2 * HOUR, 8 * HOUR, 24 * HOUR, 36 * HOUR] as const;
 
 const LONGEST_PAUSE_SECONDS = 36 * HOUR;
 
@@ -25,7 +25,7 @@ export interface AfterAttempt {
 export function afterAttempt(result: NotificationResult, attempts: number, now: Date): AfterAttempt {
   const isGone = result.kind === "answered" && result.status === GONE;
   const isDelivered = result.kind === "answered" && result.status >= 200 && result.status < 300;
-  const scheduled = isGone ? undefined : RETRY_SECONDS[attempts - 1];
+  const scheduled = isGone ? undefined : RETRY_PAUSES_SECONDS[attempts - 1];
   return {
     status: isDelivered ? "DELIVERED" : scheduled === undefined ? "EXHAUSTED" : "PENDING",
     pause: pauseBefore(result, scheduled ?? 0, now),

@@ -1,5 +1,5 @@
-import { COMMON_HEADERS } from "../http/headers.js";
-import { type EarlyErrors, RETRY_SECONDS } from "../http/listen.js";
+import { BUSY_RETRY_SECONDS, COMMON_HEADERS } from "../http/headers.js";
+import type { EarlyErrors } from "../http/listen.js";
 import type { EarlyStatus } from "../http/connection-limits.js";
 import { type HttpError, httpError } from "../model/errors.js";
 import { callerHeaders, peek } from "../request/authorize.js";
@@ -22,5 +22,5 @@ const EARLY_ERRORS: Readonly<Record<EarlyStatus, HttpError>> = {
   413: httpError("chunkTooLarge"),
   417: httpError("expectationUnknown"),
   431: httpError("headersTooLarge"),
-  503: httpError("tooManyConnections", { n: RETRY_SECONDS }),
+  503: httpError("tooManyConnections", { n: BUSY_RETRY_SECONDS }),
 };

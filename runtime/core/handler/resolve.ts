@@ -28,6 +28,7 @@ import {
 } from "../request/request-fields.js";
 import { formatOf } from "../response/content-negotiation.js";
 import { MAX_BODY_BYTES, type BodyErrors, readText } from "../http/body.js";
+import { BUSY_RETRY_SECONDS } from "../http/headers.js";
 import { loadMetrics } from "../warehouse/load-metrics.js";
 import { TIER_SHARES } from "../warehouse/caller-shares.js";
 import type { Gateway } from "./gateway.js";
@@ -128,7 +129,7 @@ export function readBodyText(request: IncomingMessage, { id, tier }: Caller): Pr
 const BODY_ERRORS: BodyErrors<HttpError> = {
   "not-text": httpError("bodyNotJson"),
   "too-large": httpError("bodyTooLarge", { max: MAX_BODY_BYTES }),
-  overloaded: httpError("overloaded", { n: 1 }),
+  overloaded: httpError("overloaded", { n: BUSY_RETRY_SECONDS }),
 };
 
 /** What a caller asks of an endpoint. */

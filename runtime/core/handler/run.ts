@@ -3,6 +3,7 @@ import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import type { ResolvedQuery, Selection } from "../model/query.js";
 import { queryKey } from "../model/query-key.js";
+import { BUSY_RETRY_SECONDS } from "../http/headers.js";
 import { andThen } from "../http/serve.js";
 import { requireAccess } from "../request/authorize.js";
 import { conditionError } from "../request/resolve-query.js";
@@ -23,7 +24,7 @@ import {
 import type { QueryColumns, QueryContext, Warehouse } from "../warehouse/warehouse.js";
 import type { Exchange } from "./exchange.js";
 import type { Gateway } from "./gateway.js";
-import { limitError, RETRY_SECONDS } from "./limit-error.js";
+import { limitError } from "./limit-error.js";
 
 /** A request for rows, and how it reads them. */
 export interface RowsContext
@@ -313,6 +314,6 @@ export function errorOf(
   if (error instanceof SourceFailed) return httpError("sourceFailed");
   if (error instanceof TooManyDigits) return httpError("tooManyDigits", { name: error.column });
   return error instanceof DatabaseUnreachable
-    ? httpError("unreachable", { n: RETRY_SECONDS })
+    ? httpError("unreachable", { n: BUSY_RETRY_SECONDS })
     : httpError("queryFailed");
 }

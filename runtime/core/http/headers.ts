@@ -93,6 +93,12 @@ export const TEXT_POLICY: readonly string[] = [
   "default-src 'none'; frame-ancestors 'none'",
 ];
 
+/** `Retry-After` of a server that is overloaded, without its database or out of connections, in seconds. */
+export const BUSY_RETRY_SECONDS = 1;
+
+/** `Retry-After` while another system (keys, issuer, quota, events) does not respond, in seconds: a failover takes some. */
+export const FAILOVER_RETRY_SECONDS = 5;
+
 /** The parts of a request that identify its client. */
 export type RequestSource = Pick<IncomingMessage, "headers" | "socket">;
 

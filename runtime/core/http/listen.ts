@@ -9,6 +9,7 @@ import {
 } from "node:http";
 import { Server, type Socket } from "node:net";
 import { type EarlyStatus } from "./connection-limits.js";
+import { BUSY_RETRY_SECONDS } from "./headers.js";
 import { OpenConnections } from "./open-connections.js";
 import { type ServerLimits, SERVER_LIMITS } from "./server-limits.js";
 import { SharedConnections } from "./shared-connections.js";
@@ -155,9 +156,6 @@ function bindProblem({ code, message }: NodeJS.ErrnoException, host: string, por
   }
 }
 
-/** `Retry-After` of a server at its connection limit, in seconds. */
-export const RETRY_SECONDS = 1;
-
 /**
  * The response, head and body, to input that is not HTTP or arrives too late: an error body as every other, and the
  * connection closes (runtime/docs/errors.md).
@@ -167,7 +165,7 @@ async function earlyError(status: EarlyStatus, socket: Socket, errors: EarlyErro
   const body = errors.bodyOf(status);
   const headers = [
     ...(await errors.headersOf(socket).catch(() => [])),
-    ...(status === 503 ? ["Retry-After", String(RETRY_SECONDS)] : []),
+    ...(status === 503 ? ["Retry-After", String(BUSY_RETRY_SECONDS)] : []),
     ...["Content-Type", "application/json; charset=utf-8"],
     ...["Content-Length", String(Buffer.byteLength(body)), "Connection", "close"],
   ];

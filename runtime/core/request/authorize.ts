@@ -4,6 +4,7 @@ import { allows, allowsPath, type PerTier, RATE_WINDOW_SECONDS, type Tier } from
 import {
   type ClientAddress,
   corsHeaders,
+  FAILOVER_RETRY_SECONDS,
   type RequestSource,
   networkOf,
   requestIdOf,
@@ -135,12 +136,9 @@ function keyOf(
 
 function unknownKey(keys: Keyring, text: string): HttpError {
   return keys.mayBeStored(text)
-    ? httpError("keysUnreachable", { n: KEYS_RETRY_SECONDS })
+    ? httpError("keysUnreachable", { n: FAILOVER_RETRY_SECONDS })
     : httpError("unknownKey");
 }
-
-/** A database that fails over is back after some seconds. */
-const KEYS_RETRY_SECONDS = 5;
 
 /** The keys in `X-API-Key` and `Authorization: Bearer`. Other schemes are not ours. */
 function sentKeys({ headers }: RequestSource): {

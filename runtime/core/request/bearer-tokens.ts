@@ -1,5 +1,6 @@
 import { errors, type JWTPayload, jwtVerify } from "jose";
 import { httpError, type HttpError, type Result } from "../model/errors.js";
+import { FAILOVER_RETRY_SECONDS } from "../http/headers.js";
 import { IssuerKeys, TOKEN_ALGORITHMS } from "../http/issuer-keys.js";
 import type { ApiKey } from "../model/caller.js";
 import { type Tier, TIERS } from "../model/tier.js";
@@ -13,8 +14,6 @@ export interface TokenSettings {
   readonly claims: { readonly tier: string; readonly org: string; readonly user: string };
   readonly clockSkewSeconds: number;
 }
-
-const RETRY_SECONDS = 5;
 
 /** Accepts the JWTs of one issuer in place of API keys. */
 export class TokenIssuer {
@@ -53,7 +52,7 @@ export class TokenIssuer {
     const { issuer, clockSkewSeconds: clockTolerance } = this.#settings;
     const audience = [this.#settings.audience, ...(other === null ? [] : [other])];
     const keys = await this.#keys.of(issuer);
-    if (keys === null) return httpError("issuerUnreachable", { n: RETRY_SECONDS });
+    if (keys === null) return httpError("issuerUnreachable", { n: FAILOVER_RETRY_SECONDS });
     try {
       const algorithms = [...TOKEN_ALGORITHMS];
       const requiredClaims = ["exp", "sub"];
@@ -102,6 +101,6 @@ function verificationError(error: unknown): HttpError {
     return httpError("invalidToken", { reason: `its claim ${error.claim} is missing or not accepted.` });
   // The key set could not be read.
   if (error instanceof errors.JWKSTimeout || (error as { code?: unknown }).code === "ERR_JOSE_GENERIC")
-    return httpError("issuerUnreachable", { n: RETRY_SECONDS });
+    return httpError("issuerUnreachable", { n: FAILOVER_RETRY_SECONDS });
   return httpError("invalidToken", { reason: "it is not signed by the configured issuer." });
 }

@@ -1,3 +1,4 @@
+import { FAILOVER_RETRY_SECONDS } from "../../core/http/headers.js";
 import { httpError, type HttpError } from "../../core/model/errors.js";
 import type {
   CountedRequest,
@@ -25,8 +26,6 @@ const RECHECK_MS = 1000;
 
 /** How long a request waits for a share: far longer than a database takes that answers. */
 const LONGEST_WAIT_MS = 5000;
-
-const UNREACHABLE_RETRY_SECONDS = 5;
 
 /** What the database says of an organization's share. */
 export interface ShareAnswer extends Units {
@@ -208,7 +207,7 @@ export class OrganizationShare implements OrganizationUse {
         }
         if (now < this.#exceededUntil) return this.#exceeded(unit, now);
         if (this.#reports.isAway || now > until)
-          return httpError("quotaUnreachable", { n: UNREACHABLE_RETRY_SECONDS });
+          return httpError("quotaUnreachable", { n: FAILOVER_RETRY_SECONDS });
         this.#reports.changed(this, "waiting");
         await this.#reports.next;
       }

@@ -1,5 +1,6 @@
 import type { ActiveRelease } from "../../core/handler/loaded-release.js";
 import type { Exchange } from "../../core/handler/exchange.js";
+import { FAILOVER_RETRY_SECONDS } from "../../core/http/headers.js";
 import type { Reply } from "../../core/http/send.js";
 import { feedOf } from "../../core/model/changelog.js";
 import { httpError, type HttpError, isHttpError } from "../../core/model/errors.js";
@@ -11,7 +12,6 @@ import { eventFor, mayRead } from "./may-read.js";
 /** Entries of a feed, and events that are looked through for them. */
 const ENTRIES = 100;
 const LOOKED_AT = 2_000;
-const RETRY_SECONDS = 5;
 
 /** The newest events that a caller may read, as an Atom feed. */
 export async function eventFeed(
@@ -25,7 +25,7 @@ export async function eventFeed(
     .asked()
     .then(({ store }) => store.newest(LOOKED_AT))
     .catch(() => null);
-  if (newest === null) return httpError("unreachable", { n: RETRY_SECONDS });
+  if (newest === null) return httpError("unreachable", { n: FAILOVER_RETRY_SECONDS });
   const { caller } = exchange.context;
   const seen = newest.filter(
     (event) => event.path !== null && (paths?.has(event.path) ?? true) && mayRead(caller, event, active),

@@ -1,7 +1,7 @@
 import type { ActiveRelease } from "../../core/handler/loaded-release.js";
 import type { Exchange } from "../../core/handler/exchange.js";
 import type { Gateway } from "../../core/handler/gateway.js";
-import { COMMON_HEADERS, NO_STORE, setHeaders } from "../../core/http/headers.js";
+import { COMMON_HEADERS, FAILOVER_RETRY_SECONDS, NO_STORE, setHeaders } from "../../core/http/headers.js";
 import { queryOf } from "../../core/http/route.js";
 import type { Caller } from "../../core/model/caller.js";
 import { httpError, type HttpError, isHttpError, type Result } from "../../core/model/errors.js";
@@ -17,8 +17,8 @@ import { eventFor, mayRead } from "./may-read.js";
 const BEAT_SECONDS = 15;
 /** Paths of one stream. */
 const MAX_PATHS = 100;
-/** Before the next try of a client that is refused. */
-const RETRY_SECONDS = 5;
+/** `Retry-After` where too many streams are open, in seconds. */
+const STREAM_RETRY_SECONDS = 5;
 
 export interface StreamLimits {
   /** Of this process. */
@@ -59,11 +59,11 @@ export class EventStreams {
     const paths = pathsOf(exchange, this.#options.active);
     if (isHttpError(paths)) return paths;
     const { id } = exchange.context.caller;
-    if (!this.#hasRoom(id)) return httpError("overloaded", { n: RETRY_SECONDS });
+    if (!this.#hasRoom(id)) return httpError("overloaded", { n: STREAM_RETRY_SECONDS });
     this.#perCaller.set(id, (this.#perCaller.get(id) ?? 0) + 1);
     try {
       const log = await this.#options.events.asked().catch(() => null);
-      if (log === null) return httpError("unreachable", { n: RETRY_SECONDS });
+      if (log === null) return httpError("unreachable", { n: FAILOVER_RETRY_SECONDS });
       await this.#send(exchange, log, paths);
       return null;
     } finally {

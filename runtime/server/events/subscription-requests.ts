@@ -1,5 +1,6 @@
 import type { Exchange } from "../../core/handler/exchange.js";
 import { readBodyText } from "../../core/handler/resolve.js";
+import { FAILOVER_RETRY_SECONDS } from "../../core/http/headers.js";
 import { queryOf } from "../../core/http/route.js";
 import type { Reply } from "../../core/http/send.js";
 import { LONGEST_HOST } from "../../core/http/outbound-http.js";
@@ -17,7 +18,6 @@ import { MOST_SUBSCRIPTIONS, type NewSubscription, type Subscriptions } from "./
 
 const MAX_URL = 2_000;
 const MAX_PATHS = 100;
-const RETRY_SECONDS = 5;
 
 /** The subscriptions of a key over HTTP. `opened`: the events; rejects while the database is away. */
 export async function answerSubscriptions(
@@ -35,7 +35,7 @@ export async function answerSubscriptions(
     return await answer(exchange, service, { subscriptions, digest });
   } catch (error) {
     exchange.gateway.log.warn({ err: error }, "the subscriptions cannot be read or written");
-    return httpError("unreachable", { n: RETRY_SECONDS });
+    return httpError("unreachable", { n: FAILOVER_RETRY_SECONDS });
   }
 }
 

@@ -7,7 +7,7 @@ import { listen } from "../../support/port.js";
 import { diagnose } from "../../../runtime/ramp/operator/diagnostics.js";
 import { DEFAULT_DELIVERY_POLICY } from "../../../runtime/ramp/webhooks/deliveries.js";
 import { listWebhooks, replayWebhooks, setWebhook } from "../../../runtime/ramp/webhooks/endpoints.js";
-import { RETRY_SECONDS } from "../../../runtime/webhooks/retry-schedule.js";
+import { RETRY_PAUSES_SECONDS } from "../../../runtime/webhooks/retry-schedule.js";
 import { ownReceiver } from "../support/receiver.js";
 import {
   eventually,
@@ -109,10 +109,10 @@ eachBeside(
 
 const PAUSES: readonly [string, number][] = [
   ["3600", 3_600],
-  ["5", RETRY_SECONDS[0]],
+  ["5", RETRY_PAUSES_SECONDS[0]],
   ["99999999999", 36 * 60 * 60],
   [new Date(Date.now() + 7_200_000).toUTCString(), 7_200],
-  ["soon", RETRY_SECONDS[0]],
+  ["soon", RETRY_PAUSES_SECONDS[0]],
 ];
 
 eachBeside(

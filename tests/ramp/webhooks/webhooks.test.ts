@@ -17,7 +17,7 @@ import {
 } from "../../../runtime/ramp/webhooks/endpoints.js";
 import { rotateWebhookSecret } from "../../../runtime/ramp/webhooks/secret-rotation.js";
 import { DEFAULT_DELIVERY_POLICY } from "../../../runtime/ramp/webhooks/deliveries.js";
-import { RETRY_SECONDS } from "../../../runtime/webhooks/retry-schedule.js";
+import { RETRY_PAUSES_SECONDS } from "../../../runtime/webhooks/retry-schedule.js";
 import { ownReceiver } from "../support/receiver.js";
 import {
   eventually,
@@ -143,12 +143,12 @@ it("repeats what is not taken after the pauses of the schedule, with the same id
   await ordered(project, { srcAmount: "500.00" });
   const tried = (attempts: number) =>
     all(project, (row) => row["attempts"] === attempts && row["attempted_until"] === null);
-  for (const [tries, seconds] of RETRY_SECONDS.entries()) {
+  for (const [tries, seconds] of RETRY_PAUSES_SECONDS.entries()) {
     for (const row of await tried(tries + 1))
       expect(row).toMatchObject({ status: "PENDING", pause: seconds, last_result: "500" });
     await dueNow(project);
   }
-  const rows = await tried(RETRY_SECONDS.length + 1);
+  const rows = await tried(RETRY_PAUSES_SECONDS.length + 1);
   for (const row of rows) expect(row).toMatchObject({ status: "EXHAUSTED", attempt_at: null });
   const ids = new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
   const copies = new Set(

@@ -10,7 +10,7 @@ import {
 import { ownValue } from "../../../core/model/own-value.js";
 import type { Endpoint } from "../../../core/model/endpoint.js";
 import type { PerTier } from "../../../core/model/tier.js";
-import { networkOf } from "../../../core/http/headers.js";
+import { FAILOVER_RETRY_SECONDS, networkOf } from "../../../core/http/headers.js";
 import type { Handled } from "../../../core/http/route.js";
 import type { Reply } from "../../../core/http/send.js";
 import { secondsLeft } from "../../../core/request/rate-limit/memory-store.js";
@@ -122,7 +122,7 @@ export function pageRoute(
             "The database of the accounts is away. Try again in some seconds.",
           ),
           {
-            "Retry-After": "5",
+            "Retry-After": String(FAILOVER_RETRY_SECONDS),
           },
         );
       }
