@@ -1,7 +1,9 @@
 /** What the generator shares with the runtime: the endpoint, the tiers, the errors. Light on purpose: it pulls in no library. */
 export { allows, allowsPath, TIERS, TIER_NAMES, isTier, type Tier } from "./core/model/tier.js";
-export * from "./core/model/aggregate.js";
-export * from "./core/model/group-options.js";
+export * from "./core/model/aggregate/aggregate.js";
+export * from "./core/model/aggregate/grains.js";
+export * from "./core/model/aggregate/group-options.js";
+export * from "./core/model/aggregate/metric.js";
 export { projectSqlProblem, tokensOf } from "./core/model/project-sql.js";
 export * from "./core/model/endpoint.js";
 export * from "./core/model/column-operators.js";

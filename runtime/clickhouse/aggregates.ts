@@ -3,9 +3,9 @@ import {
   type DatePart,
   type Grain,
   isDayGrain,
-  type Leaf,
   type Period,
-} from "../core/model/aggregate.js";
+} from "../core/model/aggregate/grains.js";
+import type { Leaf } from "../core/model/aggregate/metric.js";
 import type { Selection } from "../core/model/query.js";
 import type {
   AggregateDialect,

@@ -1,9 +1,5 @@
-import {
-  type AggregateRelation,
-  type AskedGrouping,
-  leavesOf,
-  METRIC_TIME,
-} from "../core/model/aggregate.js";
+import { leavesOf, METRIC_TIME } from "../core/model/aggregate/metric.js";
+import type { AggregateRelation, AskedGrouping } from "../core/model/aggregate/aggregate.js";
 import { columnNamed } from "../core/model/column-names.js";
 import type { Relation } from "../core/model/endpoint.js";
 import { columnsOf, type Selection, withDigest } from "../core/model/query.js";

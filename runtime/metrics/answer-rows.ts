@@ -1,11 +1,11 @@
+import { leavesOf } from "../core/model/aggregate/metric.js";
 import {
   type AskedGroup,
   type AskedGrouping,
   groupKey,
-  leavesOf,
   type TopGroups,
-} from "../core/model/aggregate.js";
-import { changeName, previousName } from "../core/model/group-options.js";
+} from "../core/model/aggregate/aggregate.js";
+import { changeName, previousName } from "../core/model/aggregate/group-options.js";
 import { columnsOf, mapConditions, type Selection } from "../core/model/query.js";
 import type { GroupedStatement } from "../core/warehouse/aggregate-dialect.js";
 import { constant, join, sql } from "../core/warehouse/sql.js";

@@ -1,4 +1,5 @@
-import { type AskedGroup, compareGrains, type Period } from "../core/model/aggregate.js";
+import { compareGrains, type Period } from "../core/model/aggregate/grains.js";
+import type { AskedGroup } from "../core/model/aggregate/aggregate.js";
 
 const DAY_MS = 86_400_000;
 

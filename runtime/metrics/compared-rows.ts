@@ -1,5 +1,5 @@
-import type { AskedGroup, ComparedPeriod } from "../core/model/aggregate.js";
-import { changeName, previousName } from "../core/model/group-options.js";
+import type { AskedGroup, ComparedPeriod } from "../core/model/aggregate/aggregate.js";
+import { changeName, previousName } from "../core/model/aggregate/group-options.js";
 import { join, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
 import { type GroupsBuild, valueColumn } from "./groups-build.js";

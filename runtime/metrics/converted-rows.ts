@@ -1,10 +1,5 @@
-import {
-  compareGrains,
-  type Conversion,
-  type Grain,
-  type Leaf,
-  METRIC_TIME,
-} from "../core/model/aggregate.js";
+import { compareGrains, type Grain } from "../core/model/aggregate/grains.js";
+import { type Conversion, type Leaf, METRIC_TIME } from "../core/model/aggregate/metric.js";
 import { join, sql } from "../core/warehouse/sql.js";
 import { type GroupsBuild, type LeafUse, named, timeGrainOf } from "./groups-build.js";
 import { aggregated, partitionBy } from "./leaves.js";

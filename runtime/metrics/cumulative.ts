@@ -1,4 +1,5 @@
-import { compareGrains, type Grain, type Leaf, METRIC_TIME } from "../core/model/aggregate.js";
+import { compareGrains, type Grain } from "../core/model/aggregate/grains.js";
+import { type Leaf, METRIC_TIME } from "../core/model/aggregate/metric.js";
 import {
   finestGrain,
   type GroupsBuild,

@@ -1,13 +1,13 @@
+import { METRIC_TIME } from "../core/model/aggregate/metric.js";
 import {
   type Aggregate,
   type AggregateMeasure,
   groupNames,
   hasRange,
-  METRIC_TIME,
-} from "../core/model/aggregate.js";
+} from "../core/model/aggregate/aggregate.js";
 import { operatorsOf } from "../core/model/column-operators.js";
 import type { FilterParameter } from "../core/model/endpoint.js";
-import { changeName, OPTION_FIELDS, previousName } from "../core/model/group-options.js";
+import { changeName, OPTION_FIELDS, previousName } from "../core/model/aggregate/group-options.js";
 import { FILTER_OPERATORS, type FilterOperator, operatorOf } from "../core/model/operators.js";
 import { type Condition, FILTER, type RawFields } from "../core/model/query.js";
 import type { ServedEndpoint, ServedFilter } from "../core/model/served-endpoint.js";

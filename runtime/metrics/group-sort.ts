@@ -1,4 +1,4 @@
-import type { AskedGrouping } from "../core/model/aggregate.js";
+import type { AskedGrouping } from "../core/model/aggregate/aggregate.js";
 import type { SortKey } from "../core/model/endpoint.js";
 import { httpError, isHttpError, type Result } from "../core/model/errors.js";
 import type { RawFields } from "../core/model/query.js";

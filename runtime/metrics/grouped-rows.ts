@@ -1,5 +1,5 @@
+import { compareGrains } from "../core/model/aggregate/grains.js";
 import {
-  compareGrains,
   type FixedFilter,
   type Formula,
   type FormulaInput,
@@ -7,7 +7,7 @@ import {
   type Leaf,
   leavesOf,
   type MetricTree,
-} from "../core/model/aggregate.js";
+} from "../core/model/aggregate/metric.js";
 import { projectParts, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
 import { convertedLeaf } from "./converted-rows.js";

@@ -1,15 +1,11 @@
-import {
-  type AggregateDimension,
-  type AskedGroup,
-  type AskedGrouping,
-  compareGrains,
-  type DerivedTime,
-  type FixedFilter,
-  type Grain,
-  type Leaf,
-  leavesOf,
-  withoutMetricTime,
-} from "../core/model/aggregate.js";
+import { compareGrains, type Grain } from "../core/model/aggregate/grains.js";
+import { type FixedFilter, type Leaf, leavesOf, withoutMetricTime } from "../core/model/aggregate/metric.js";
+import type {
+  AggregateDimension,
+  AskedGroup,
+  AskedGrouping,
+  DerivedTime,
+} from "../core/model/aggregate/aggregate.js";
 import { type ColumnCondition, type Condition, isGroup } from "../core/model/query.js";
 import { httpError } from "../core/model/errors.js";
 import { ValueRefused } from "../core/warehouse/query-errors.js";

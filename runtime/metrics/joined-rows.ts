@@ -1,4 +1,4 @@
-import { type AggregateJoin, joinsTo } from "../core/model/aggregate.js";
+import { type AggregateJoin, joinsTo } from "../core/model/aggregate/aggregate.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
 import { join, sql } from "../core/warehouse/sql.js";
 import type { ResultColumn } from "../core/warehouse/warehouse.js";

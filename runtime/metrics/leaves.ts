@@ -1,4 +1,4 @@
-import type { Leaf } from "../core/model/aggregate.js";
+import type { Leaf } from "../core/model/aggregate/metric.js";
 import { columnsOf, type Selection } from "../core/model/query.js";
 import { EMPTY, join, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";

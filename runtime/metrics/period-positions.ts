@@ -1,4 +1,4 @@
-import type { Leaf } from "../core/model/aggregate.js";
+import type { Leaf } from "../core/model/aggregate/metric.js";
 import { constant, EMPTY, join, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
 import { type GroupsBuild, otherGroups, timeGrainOf, timeGroups } from "./groups-build.js";

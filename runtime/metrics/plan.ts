@@ -1,4 +1,4 @@
-import type { AskedGroup } from "../core/model/aggregate.js";
+import type { AskedGroup } from "../core/model/aggregate/aggregate.js";
 import type { ResultColumns } from "../core/warehouse/warehouse.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Grain, isDayGrain, type RollUp } from "../core/model/aggregate.js";
+import { type Grain, isDayGrain } from "../core/model/aggregate/grains.js";
+import type { RollUp } from "../core/model/aggregate/aggregate.js";
 import type { Relation } from "../core/model/endpoint.js";
 import { type Selection, withDigest } from "../core/model/query.js";
 import type { PreparedGrouping } from "../core/warehouse/aggregate-dialect.js";

@@ -1,4 +1,4 @@
-import type { AggregateRelation } from "../core/model/aggregate.js";
+import type { AggregateRelation } from "../core/model/aggregate/aggregate.js";
 import { type Condition, OWN_ROWS } from "../core/model/query.js";
 import { EMPTY, projectParts, type Sql } from "../core/warehouse/sql.js";
 import type { AggregateDialect } from "../core/warehouse/aggregate-dialect.js";

@@ -1,4 +1,5 @@
-import { type AskedGroup, type Grain, GRAINS, isGrain } from "../core/model/aggregate.js";
+import { type Grain, GRAINS, isGrain } from "../core/model/aggregate/grains.js";
+import type { AskedGroup } from "../core/model/aggregate/aggregate.js";
 import { httpError, isHttpError, type Result } from "../core/model/errors.js";
 import { MAX_CHART_POINTS } from "../core/model/limits.js";
 import { Projection } from "../core/model/projection.js";

@@ -1,19 +1,16 @@
-import {
-  type Aggregate,
-  type AggregateMeasure,
-  type AskedGroup,
-  type AskedGrouping,
-  hasOffset,
-  leavesOf,
-  METRIC_TIME,
-  type ComparedPeriod,
-  type GroupOptions,
-  type TopGroups,
-  withoutMetricTime,
-} from "../core/model/aggregate.js";
+import { hasOffset, leavesOf, METRIC_TIME, withoutMetricTime } from "../core/model/aggregate/metric.js";
+import type {
+  Aggregate,
+  AggregateMeasure,
+  AskedGroup,
+  AskedGrouping,
+  ComparedPeriod,
+  GroupOptions,
+  TopGroups,
+} from "../core/model/aggregate/aggregate.js";
 import { VALUES } from "../core/model/column-types.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
-import { COMPARISONS, MAX_TOP, MAX_TOTALS } from "../core/model/group-options.js";
+import { COMPARISONS, MAX_TOP, MAX_TOTALS } from "../core/model/aggregate/group-options.js";
 import {
   type ColumnCondition,
   columnsOf,

@@ -1,21 +1,23 @@
+import { compareGrains } from "../core/model/aggregate/grains.js";
+import {
+  type Leaf,
+  leavesOf,
+  METRIC_TIME,
+  type MetricTree,
+  timedLeaves,
+  withoutMetricTime,
+} from "../core/model/aggregate/metric.js";
+import { GROUP_PAGES } from "../core/model/aggregate/group-options.js";
 import {
   type Aggregate,
   type AggregateGroup,
   type AggregateMeasure,
   type AskedGroup,
-  compareGrains,
   groupKey,
   groupNames,
-  GROUP_PAGES,
   type AskedGrouping,
-  type Leaf,
-  leavesOf,
-  METRIC_TIME,
-  type MetricTree,
   type ServedAggregate,
-  timedLeaves,
-  withoutMetricTime,
-} from "../core/model/aggregate.js";
+} from "../core/model/aggregate/aggregate.js";
 import { type FilterParameter, PAGE_FIELDS, REQUIRE_FRESH, SORT_FIELDS } from "../core/model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
 import { columnsOf, type Condition, type RawFields, type Selection } from "../core/model/query.js";

@@ -1,10 +1,10 @@
+import { timedLeaves } from "../core/model/aggregate/metric.js";
 import {
   type Aggregate,
   type AskedGrouping,
   groupNames,
   type ServedAggregate,
-  timedLeaves,
-} from "../core/model/aggregate.js";
+} from "../core/model/aggregate/aggregate.js";
 import type { Endpoint } from "../core/model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";
 import { DEFAULT_MAX_LENGTH, VALUES_PAGE } from "../core/model/limits.js";

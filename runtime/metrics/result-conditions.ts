@@ -1,4 +1,4 @@
-import type { Aggregate, AskedGrouping } from "../core/model/aggregate.js";
+import type { Aggregate, AskedGrouping } from "../core/model/aggregate/aggregate.js";
 import { operatorsOf } from "../core/model/column-operators.js";
 import type { ColumnFilter, FilterParameter } from "../core/model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../core/model/errors.js";

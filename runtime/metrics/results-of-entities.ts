@@ -1,4 +1,4 @@
-import { type FixedFilter, type ResultOfEntity, resultsIn } from "../core/model/aggregate.js";
+import { type FixedFilter, type ResultOfEntity, resultsIn } from "../core/model/aggregate/metric.js";
 import { groupColumn, type GroupsBuild } from "./groups-build.js";
 import { joinRows, type PlanStep, type ReadColumns } from "./plan.js";
 import type { RowSet } from "./row-set.js";

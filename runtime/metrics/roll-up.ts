@@ -1,22 +1,21 @@
+import { compareGrains, type DatePart, type Grain, isGrain } from "../core/model/aggregate/grains.js";
 import {
-  type AggregateDimension,
-  type AskedGrouping,
-  compareGrains,
-  type DatePart,
-  type Fact,
   type FixedFilter,
-  type Grain,
   hasOffset,
-  isGrain,
-  joinsTo,
   type Leaf,
   leavesOf,
   METRIC_TIME,
-  resultsIn,
   type MetricTree,
-  type RollUp,
+  resultsIn,
   withoutMetricTime,
-} from "../core/model/aggregate.js";
+} from "../core/model/aggregate/metric.js";
+import {
+  type AggregateDimension,
+  type AskedGrouping,
+  type Fact,
+  joinsTo,
+  type RollUp,
+} from "../core/model/aggregate/aggregate.js";
 import { columnConditions, type Condition, OWN_ROWS } from "../core/model/query.js";
 import { named } from "./groups-build.js";
 import { isRange } from "./row-set.js";

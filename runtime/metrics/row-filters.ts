@@ -1,11 +1,11 @@
+import type { Grain } from "../core/model/aggregate/grains.js";
 import {
-  type AskedGroup,
   dimensionOfPart,
   type FixedFilter,
-  type Grain,
   type Leaf,
   type ResultOfEntity,
-} from "../core/model/aggregate.js";
+} from "../core/model/aggregate/metric.js";
+import type { AskedGroup } from "../core/model/aggregate/aggregate.js";
 import {
   type ColumnCondition,
   columnConditions,

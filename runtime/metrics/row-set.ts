@@ -1,4 +1,4 @@
-import type { Grain } from "../core/model/aggregate.js";
+import type { Grain } from "../core/model/aggregate/grains.js";
 import {
   type ColumnCondition,
   columnConditions,

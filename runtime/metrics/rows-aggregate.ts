@@ -1,4 +1,4 @@
-import type { Aggregate } from "../core/model/aggregate.js";
+import type { Aggregate } from "../core/model/aggregate/aggregate.js";
 import type { ServedEndpoint } from "../core/model/served-endpoint.js";
 
 /** What an endpoint's rows are grouped by, without measures. */

@@ -1,4 +1,6 @@
-import type { AskedGroup, Grain, Leaf, Period, SpineUnits } from "../core/model/aggregate.js";
+import type { Grain, Period } from "../core/model/aggregate/grains.js";
+import type { Leaf, SpineUnits } from "../core/model/aggregate/metric.js";
+import type { AskedGroup } from "../core/model/aggregate/aggregate.js";
 import { mapConditions } from "../core/model/query.js";
 import { constant, join, projectParts, sql } from "../core/warehouse/sql.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";

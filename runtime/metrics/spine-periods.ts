@@ -1,10 +1,6 @@
-import {
-  type AskedGroup,
-  compareGrains,
-  type Grain,
-  type Leaf,
-  METRIC_TIME,
-} from "../core/model/aggregate.js";
+import { compareGrains, type Grain } from "../core/model/aggregate/grains.js";
+import { type Leaf, METRIC_TIME } from "../core/model/aggregate/metric.js";
+import type { AskedGroup } from "../core/model/aggregate/aggregate.js";
 import { type GroupsBuild, isTimeOf, timeGrainOf, timeGroups } from "./groups-build.js";
 import {
   aggregate,

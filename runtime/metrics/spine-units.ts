@@ -1,4 +1,4 @@
-import type { Leaf, SpineUnits } from "../core/model/aggregate.js";
+import type { Leaf, SpineUnits } from "../core/model/aggregate/metric.js";
 import { join, projectParts, sql } from "../core/warehouse/sql.js";
 import { type GroupsBuild, type LeafUse, named, timeGrainOf, timeGroups } from "./groups-build.js";
 import { aggregated, partitionBy } from "./leaves.js";

@@ -1,11 +1,6 @@
-import {
-  compareGrains,
-  type DerivedTime,
-  type Grain,
-  type Leaf,
-  METRIC_TIME,
-  type TimeSpine,
-} from "../core/model/aggregate.js";
+import { compareGrains, type Grain } from "../core/model/aggregate/grains.js";
+import { type Leaf, METRIC_TIME } from "../core/model/aggregate/metric.js";
+import type { DerivedTime, TimeSpine } from "../core/model/aggregate/aggregate.js";
 import { columnsOf } from "../core/model/query.js";
 import type { Part } from "../core/warehouse/aggregate-dialect.js";
 import type { ResultColumn } from "../core/warehouse/warehouse.js";

@@ -1,7 +1,4 @@
 import {
-  type Aggregate,
-  type AskedGrouping,
-  joinsTo,
   type Leaf,
   leavesOf,
   type MetricTree,
@@ -9,7 +6,8 @@ import {
   resultsIn,
   type SpineUnits,
   withoutMetricTime,
-} from "../core/model/aggregate.js";
+} from "../core/model/aggregate/metric.js";
+import { type Aggregate, type AskedGrouping, joinsTo } from "../core/model/aggregate/aggregate.js";
 import { columnsOf, type Condition, OWN_ROWS } from "../core/model/query.js";
 import { dimensionsIn } from "./row-filters.js";
 

@@ -1,6 +1,6 @@
 import type { ApiAbout } from "../core/model/about.js";
 import { operatorsOf } from "../core/model/column-operators.js";
-import type { Aggregate } from "../core/model/aggregate.js";
+import type { Aggregate } from "../core/model/aggregate/aggregate.js";
 import type { ColumnFilter, Endpoint } from "../core/model/endpoint.js";
 import { type Caller, mayCall } from "../core/model/caller.js";
 import { allows, type Tier, TIERS } from "../core/model/tier.js";

@@ -1,4 +1,5 @@
-import { type Grain, isDayGrain, type Leaf, type Period } from "../core/model/aggregate.js";
+import { type Grain, isDayGrain, type Period } from "../core/model/aggregate/grains.js";
+import type { Leaf } from "../core/model/aggregate/metric.js";
 import type { Selection } from "../core/model/query.js";
 import type {
   AggregateDialect,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { leavesOf } from "../../runtime/core/model/aggregate.js";
+import { leavesOf } from "../../runtime/core/model/aggregate/metric.js";
 import { catalogueFrom } from "./catalogues.js";
 
 it("a median is the percentile in the middle", () => {

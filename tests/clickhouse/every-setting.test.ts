@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Aggregation, Leaf } from "../../runtime/core/model/aggregate.js";
+import type { Aggregation, Leaf } from "../../runtime/core/model/aggregate/metric.js";
 import {
   type Condition,
   type ResolvedQuery,

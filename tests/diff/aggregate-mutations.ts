@@ -1,4 +1,4 @@
-import { GRAINS } from "../../runtime/core/model/aggregate.js";
+import { GRAINS } from "../../runtime/core/model/aggregate/grains.js";
 import { FILTER_OPERATORS } from "../../runtime/core/model/operators.js";
 import type { Raw } from "./feature-model.js";
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Aggregate, AskedGroup, Leaf } from "../../runtime/core/model/aggregate.js";
+import type { Leaf } from "../../runtime/core/model/aggregate/metric.js";
+import type { Aggregate, AskedGroup } from "../../runtime/core/model/aggregate/aggregate.js";
 import { type Condition, withDigest } from "../../runtime/core/model/query.js";
 import { CLICKHOUSE_AGGREGATES } from "../../runtime/clickhouse/aggregates.js";
 import { resolved } from "../../runtime/core/warehouse/sql.js";

@@ -13,7 +13,7 @@ import {
   type PublicAge,
   type Relation,
 } from "../model/endpoint.js";
-import type { Aggregate } from "../model/aggregate.js";
+import type { Aggregate } from "../model/aggregate/aggregate.js";
 import type { Freshness, LastLoadSql } from "../model/freshness.js";
 import type { ValueKind } from "../model/column-types.js";
 import { ServedEndpoint } from "../model/served-endpoint.js";

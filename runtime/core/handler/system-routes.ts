@@ -1,4 +1,4 @@
-import { GRAINS } from "../model/aggregate.js";
+import { GRAINS } from "../model/aggregate/grains.js";
 import { DEFAULT_MAX_LENGTH, MAX_FACETS, VALUES_PAGE } from "../model/limits.js";
 import { TIERS } from "../model/tier.js";
 import { described, integer, named, oneOf, openRecord, text } from "../model/schema.js";

@@ -1,4 +1,4 @@
-import type { Aggregate } from "./aggregate.js";
+import type { Aggregate } from "./aggregate/aggregate.js";
 import type { Column, ColumnFilter, OwnRows, Pagination, Relation } from "./endpoint-parts.js";
 import type { Freshness, LastLoadSql } from "./freshness.js";
 import type { Comparison, ParameterOperator } from "./operators.js";

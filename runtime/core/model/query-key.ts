@@ -1,4 +1,4 @@
-import type { AskedGrouping } from "./aggregate.js";
+import type { AskedGrouping } from "./aggregate/aggregate.js";
 import { type ColumnCondition, type Condition, isGroup, ownMark, type ResolvedQuery } from "./query.js";
 
 /** U+0000 separates the parts: no name or value of a query can contain it. */

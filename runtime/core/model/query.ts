@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Aggregate, AskedGrouping, ServedAggregate } from "./aggregate.js";
+import type { Aggregate, AskedGrouping, ServedAggregate } from "./aggregate/aggregate.js";
 import type { FilterParameter, Relation, SortKey } from "./endpoint.js";
 import type { Comparison, FunctionOperator } from "./operators.js";
 import type { Projection } from "./projection.js";

@@ -1,4 +1,4 @@
-import type { ServedAggregate } from "./aggregate.js";
+import type { ServedAggregate } from "./aggregate/aggregate.js";
 import { filterParameters } from "./column-operators.js";
 import {
   type Column,

@@ -17,7 +17,7 @@ import { type ColumnFilter, type Endpoint, type FilterParameter } from "../model
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { readSingle, readList, readPage, readSort } from "./request-fields.js";
 import type { RawFields, RawValue } from "../model/query.js";
-import type { Aggregate } from "../model/aggregate.js";
+import type { Aggregate } from "../model/aggregate/aggregate.js";
 import { VALUES } from "../model/column-types.js";
 import { ALL_ORGS } from "./keyring.js";
 

@@ -1,4 +1,5 @@
-import type { DatePart, Grain, Leaf, Period } from "../model/aggregate.js";
+import type { DatePart, Grain, Period } from "../model/aggregate/grains.js";
+import type { Leaf } from "../model/aggregate/metric.js";
 import type { Condition, Selection } from "../model/query.js";
 import type { DerivedRows } from "./schema-cache.js";
 import type { Sql } from "./sql.js";

@@ -16,7 +16,7 @@ import type { PerTier } from "../model/tier.js";
 import type { RelationLoad } from "./data-versions.js";
 import { FairQueue } from "./fair-queue.js";
 import type { FilterType } from "./filter-type.js";
-import type { AskedGrouping } from "../model/aggregate.js";
+import type { AskedGrouping } from "../model/aggregate/aggregate.js";
 import type { AggregateDialect, GroupsSource, PreparedGrouping } from "./aggregate-dialect.js";
 import { Groupings, readBy } from "./groupings.js";
 import { loadMetrics } from "./load-metrics.js";

@@ -1,4 +1,4 @@
-import type { AskedGrouping } from "../model/aggregate.js";
+import type { AskedGrouping } from "../model/aggregate/aggregate.js";
 import type { ValueKind } from "../model/column-types.js";
 import type { RequestContext } from "../model/caller.js";
 import type { FilterParameter, Relation } from "../model/endpoint.js";

@@ -1,4 +1,4 @@
-import { changeName, previousName } from "../../core/model/group-options.js";
+import { changeName, previousName } from "../../core/model/aggregate/group-options.js";
 import type { CatalogueEndpoint } from "../../pages/catalogue-body.js";
 import { unitOf } from "../../pages/units.js";
 

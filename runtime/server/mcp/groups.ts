@@ -1,4 +1,4 @@
-import { GROUP_PAGES } from "../../core/model/aggregate.js";
+import { GROUP_PAGES } from "../../core/model/aggregate/group-options.js";
 import type { CatalogueEndpoint } from "../../pages/catalogue-body.js";
 import type { Arguments, ToolParameters } from "./tools.js";
 

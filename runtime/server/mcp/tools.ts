@@ -1,8 +1,8 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { viewMeta } from "./apps.js";
-import { GRAINS } from "../../core/model/aggregate.js";
-import { COMPARISONS } from "../../core/model/group-options.js";
+import { GRAINS } from "../../core/model/aggregate/grains.js";
+import { COMPARISONS } from "../../core/model/aggregate/group-options.js";
 import { FILTER_OPERATORS, operatorOf } from "../../core/model/operators.js";
 import {
   described,

@@ -1,4 +1,4 @@
-import type { Aggregate } from "../../core/model/aggregate.js";
+import type { Aggregate } from "../../core/model/aggregate/aggregate.js";
 import type { Caller } from "../../core/model/caller.js";
 import { httpError, isHttpError, type Result } from "../../core/model/errors.js";
 import { FILTER_LIMITS } from "../../core/model/limits.js";

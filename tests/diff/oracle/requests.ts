@@ -1,4 +1,4 @@
-import { groupNames } from "../../../runtime/core/model/aggregate.js";
+import { groupNames } from "../../../runtime/core/model/aggregate/aggregate.js";
 import { operatorsOf } from "../../../runtime/core/model/column-operators.js";
 import type { ColumnFilter, Endpoint, Parameter } from "../../../runtime/core/model/endpoint.js";
 import type { ValueKind } from "../../../runtime/core/model/column-types.js";
