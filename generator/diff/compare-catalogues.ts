@@ -5,15 +5,9 @@ import { privateGroups, privateMetrics } from "../catalogue/metrics/private-grou
 import { type Change, type Difference, inOrder } from "./change.js";
 import { type ChangeKind, type ChangeSeverities, type ChangeSeverity, KINDS } from "./change-kinds.js";
 import { type LostMarks, MarkComparison, withMarks } from "./lost-marks.js";
-import {
-  atAllPaths,
-  compareEndpoints,
-  formerPathsLine,
-  isVersionPathOfBoth,
-  type ServedEntry,
-  tierDetails,
-} from "./compare-endpoints.js";
-import { isOtherVersion, type SunsetPolicy } from "./compare-versions.js";
+import { compareEndpoints, tierDetails } from "./compare-endpoints.js";
+import { formerPathsLine, type SunsetPolicy } from "./compare-sunsets.js";
+import { atAllPaths, isOtherVersion, isVersionPathOfBoth, type ServedEntry } from "./served-entries.js";
 
 /** All changes from one catalogue to another, in order. Pure. */
 export function compareCatalogues(

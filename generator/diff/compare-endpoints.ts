@@ -1,10 +1,4 @@
-import {
-  atOtherPaths,
-  type Endpoint,
-  type FormerPath,
-  freshnessText,
-  TIERS,
-} from "@routewright/runtime/model";
+import { type Endpoint, TIERS } from "@routewright/runtime/model";
 import type { CatalogueEntry, DescribedColumn, DescribedParameter } from "../catalogue/catalogue.js";
 import type { DescribedMeasure } from "../catalogue/metrics/metric-columns.js";
 import type { Difference } from "./change.js";
@@ -12,14 +6,9 @@ import { compareAggregates, compareRollUps, servesRows } from "./compare-aggrega
 import { compareColumns } from "./compare-columns.js";
 import { compareOwnRows } from "./compare-meanings.js";
 import { compareMaximum, compareParameters } from "./compare-parameters.js";
-import {
-  compareEnds,
-  DAY_MS,
-  daysUntil,
-  isOtherVersion,
-  noticeText,
-  type SunsetPolicy,
-} from "./compare-versions.js";
+import { comparePromises } from "./compare-promises.js";
+import { compareEnds, compareNotices, compareOwnPath, type SunsetPolicy } from "./compare-sunsets.js";
+import { isOtherVersion, isVersionPathOfBoth, type ServedEntry } from "./served-entries.js";
 
 /** The differences between two revisions of an endpoint. */
 export function compareEndpoints(
@@ -37,11 +26,7 @@ export function compareEndpoints(
     ...compareAnswers(base, head),
     ...compareNotices(base, head, sunsetPolicy),
     ...compareEnds(base, head, sunsetPolicy),
-    ...compareStability(base, head),
-    ...compareFreshness(base, head),
-    ...compareRequireFresh(base, head),
-    ...compareFailedTests(base, head),
-    ...compareEnforced(base, head),
+    ...comparePromises(base, head),
     ...compareRollUps(base, head),
     ...compareDocumentation(base, head),
   ];
@@ -57,11 +42,6 @@ export function compareAnswers(base: CatalogueEntry, head: CatalogueEntry): read
     ...(servesRows(base) && servesRows(head) ? compareRows(base, head) : []),
     ...withOwnRows(base, head, compareAggregates(base, head)),
   ];
-}
-
-/** Of one endpoint: its changes are those of its own path. */
-export function isVersionPathOfBoth(base: ServedEntry, head: ServedEntry): boolean {
-  return base.isVersionPath === true && head.isVersionPath === true && base.uniqueId === head.uniqueId;
 }
 
 /** What the rows themselves are. */
@@ -84,65 +64,6 @@ function withOwnRows(
 ): readonly Difference[] {
   const own = compareOwnRows(base.rows?.column, head.rows?.column);
   return [...own.filter(({ kind }) => !ofAggregate.some((each) => each.kind === kind)), ...ofAggregate];
-}
-
-function compareStability(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
-  const [before, after] = [base.stability ?? "stable", head.stability ?? "stable"];
-  if (before === after) return [];
-  return [{ kind: after === "preview" ? "stability-lowered" : "stability-raised", before, after }];
-}
-
-/** A promise is looser where a bound is gone, longer or at another time of day that is not earlier in the same zone. */
-function compareFreshness(
-  { freshness: base }: Endpoint,
-  { freshness: head }: Endpoint,
-): readonly Difference[] {
-  const [before, after] = [base, head].map((each) => each && freshnessText(each));
-  if (before === after) return [];
-  const isLonger = (bound: "within" | "warnAfter" | "errorAfter"): boolean =>
-    (base?.[bound] ?? Infinity) < (head?.[bound] ?? Infinity);
-  const isLooser =
-    isLonger("within") || isLonger("warnAfter") || isLonger("errorAfter") || isLater(base?.by, head?.by);
-  return [{ kind: isLooser ? "freshness-loosened" : "freshness-tightened", before, after }];
-}
-
-function compareRequireFresh(
-  { requireFresh: base }: Endpoint,
-  { requireFresh: head }: Endpoint,
-): readonly Difference[] {
-  return base === head ? [] : [{ kind: head ? "require-fresh-added" : "require-fresh-removed" }];
-}
-
-function compareFailedTests(
-  { onFailedTest: base }: Endpoint,
-  { onFailedTest: head }: Endpoint,
-): readonly Difference[] {
-  return base === head ? [] : [{ kind: head ? "failed-tests-refused" : "failed-tests-served" }];
-}
-
-/** One finding, since a contract takes its constraints with it. */
-function compareEnforced(
-  { enforced: base = [] }: CatalogueEntry,
-  { enforced: head = [] }: CatalogueEntry,
-): readonly Difference[] {
-  const gone = base.filter((each) => !head.includes(each));
-  const added = head.filter((each) => !base.includes(each));
-  return [
-    ...(gone.length === 0 ? [] : [{ kind: "constraint-removed", before: gone.join(", ") } as const]),
-    ...(added.length === 0 ? [] : [{ kind: "constraint-added", after: added.join(", ") } as const]),
-  ];
-}
-
-function isLater(base: string | undefined, head: string | undefined): boolean {
-  if (base === undefined || base === head) return false;
-  const [[time = "", zone], [later = "", other]] = [base.split(" "), (head ?? "").split(" ")];
-  return zone !== other || later > time;
-}
-
-function compareOwnPath(base: Endpoint, head: Endpoint, policy: SunsetPolicy): readonly Difference[] {
-  if (base.path === head.path) return [];
-  const details = [formerPathsLine(base.path, head, policy)];
-  return [{ kind: "path-moved", before: base.path, after: head.path, details }];
 }
 
 /** Model and relation. By default a relation has the name of its model: if both change, only the model is reported. */
@@ -245,49 +166,6 @@ function sortKeys({ sort }: Endpoint): readonly string[] {
   return sort.map(([column, direction]) => `${column} ${direction}`);
 }
 
-/** The sunset that responses announce, and the path that replaces this one. */
-function compareNotices(base: ServedEntry, head: ServedEntry, policy: SunsetPolicy): readonly Difference[] {
-  const sunsets = compareSunsets(base, head, policy);
-  if (head.isFormer !== true || sunsets.some(({ kind }) => kind === "sunset-too-soon"))
-    return [...sunsets, ...compareSuccessors(base, head)];
-  const { successor, deprecationDate } = head;
-  if (base.isFormer !== true) {
-    const until = deprecationDate === null ? "No sunset is announced." : `Sunset: ${deprecationDate}.`;
-    return [{ kind: "path-moved-with-notice", before: base.path, after: successor, details: [until] }];
-  }
-  const isOpenEnded = deprecationDate === null && base.deprecationDate !== null;
-  return [
-    ...(isOpenEnded ? [{ kind: "sunset-put-off", before: base.deprecationDate } as const] : sunsets),
-    ...compareSuccessors(base, head),
-  ];
-}
-
-/**
- * `deprecationDate` is dbt's `deprecation_date`: the day from which the endpoint may be removed, which responses announce
- * as `Sunset`.
- */
-function compareSunsets(
-  { deprecationDate: before }: Endpoint,
-  { deprecationDate: after }: Endpoint,
-  { today, minimumNoticeDays }: SunsetPolicy,
-): readonly Difference[] {
-  if (before === after) return [];
-  if (after === null) return before === null ? [] : [{ kind: "deprecation-lifted", before }];
-  if (before !== null && after > before) return [{ kind: "sunset-put-off", before, after }];
-  const dates = { before, after };
-  const days = daysUntil(after, today);
-  if (days >= minimumNoticeDays)
-    return [{ kind: before === null ? "endpoint-deprecated" : "sunset-brought-forward", ...dates }];
-  return [{ kind: "sunset-too-soon", ...dates, details: [noticeText(days, minimumNoticeDays)] }];
-}
-
-function compareSuccessors(
-  { successor: before }: Endpoint,
-  { successor: after }: Endpoint,
-): readonly Difference[] {
-  return before === after ? [] : [{ kind: "successor-changed", before, after }];
-}
-
 /** Descriptions of the model, and of the columns and parameters that both revisions have. */
 function compareDocumentation(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
   const texts = textsOf(head);
@@ -322,40 +200,4 @@ function textsOf({
     ...columns.map(named("column")),
     ...parameters.map(named("parameter")),
   ]);
-}
-
-/** An entry at one of the paths that it answers at. */
-export interface ServedEntry extends CatalogueEntry {
-  /** The path is a former one. */
-  readonly isFormer?: true;
-  /** The path is that of the version, and another one is the endpoint's own. */
-  readonly isVersionPath?: true;
-  /** Columns that the base marks as private and the head does not. */
-  readonly lostColumns?: ReadonlySet<string>;
-}
-
-/** The entries, each at its own path and at its others: callers of those notice changes too. */
-export function atAllPaths(entries: readonly CatalogueEntry[]): readonly ServedEntry[] {
-  return entries.flatMap((entry): ServedEntry[] => [
-    entry,
-    ...atOtherPaths(entry).map((other) => ({
-      ...other,
-      ...(other.path === entry.versionPath ? { isVersionPath: true as const } : { isFormer: true as const }),
-    })),
-  ]);
-}
-
-/** The line of a model's `meta.routewright` that keeps a path alive, until there has been enough notice. */
-export function formerPathsLine(
-  path: string,
-  { formerPaths = [] }: Endpoint,
-  { today, minimumNoticeDays }: SunsetPolicy,
-): string {
-  const sunset = new Date(Date.parse(today) + minimumNoticeDays * DAY_MS).toISOString();
-  const items = [...formerPaths, { path, sunset }].map(itemText);
-  return `To keep the old path alive, add to the model's \`meta.routewright\`: former_paths: [${items.join(", ")}]`;
-}
-
-function itemText({ path, sunset }: FormerPath): string {
-  return sunset === null ? `{path: ${path}}` : `{path: ${path}, sunset: "${sunset.slice(0, 10)}"}`;
 }
