@@ -36,7 +36,7 @@ import { nextRow, selectGroups, selectKeyed } from "./keyed-pages.js";
 import { relationLoads } from "./loads.js";
 import { finished } from "./parameters.js";
 import { printed, selectAggregate, selectRows, type SelectSource, sourceOf } from "./select.js";
-import { formOf, ROW_FORMS, RoleSettings, withinLimit } from "./settings.js";
+import { RoleSettings, ROW_FORMS, rowFormOf, withinLimit } from "./settings.js";
 import type { ReadRows } from "./scanned-rows.js";
 import {
   bodyReader,
@@ -167,7 +167,7 @@ class ClickhouseEngine extends BaseEngine {
     filter: ExplainedFilter,
     columns: ResultColumns,
   ): Promise<boolean | null> {
-    const source: SelectSource = { relation, columns, underOwn: await this.#settings.underOwn() };
+    const source = await this.#source({ relation }, columns);
     return usesIndex(this.#explaining(), source, filter, () => Promise.resolve(source));
   }
 
@@ -176,7 +176,7 @@ class ClickhouseEngine extends BaseEngine {
     filter: FilterParameter,
     make: (condition: Condition) => Promise<MadeQuery>,
   ): Promise<boolean | null> {
-    const source: SelectSource = { relation, columns, underOwn: await this.#settings.underOwn() };
+    const source = await this.#source({ relation }, columns);
     return usesIndex(
       this.#explaining(),
       source,
@@ -199,8 +199,8 @@ class ClickhouseEngine extends BaseEngine {
       });
   }
 
-  async #source(query: EngineQuery, columns: ResultColumns): Promise<SelectSource> {
-    return sourceOf(query, columns, await this.#settings.underOwn());
+  async #source(query: Parameters<typeof sourceOf>[0], columns: ResultColumns): Promise<SelectSource> {
+    return sourceOf(query, columns, await this.#settings.roleSettingsClause());
   }
 
   protected async select(query: EngineQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
@@ -275,7 +275,7 @@ class ClickhouseEngine extends BaseEngine {
       timeoutMs: this.#limits.streamTimeoutMs[tier],
       maxRows: query.maxRowsRead ?? 0,
     };
-    const form = formOf(format, served.columns.length);
+    const form = rowFormOf(format, served.columns.length);
     const settings = await this.#settings.toSend(limits, form, commentOf(query, context));
     return this.#connection.run({
       statement,

@@ -32,7 +32,7 @@ export interface SelectSource {
   readonly relation: Relation;
   readonly columns: ResultColumns;
   /** The end of a subquery that is evaluated under the role's own settings. */
-  readonly underOwn: Sql;
+  readonly roleSettingsClause: Sql;
   /** The statement in place of the relation, which applies the conditions itself. */
   readonly from?: EngineQuery["from"];
   readonly fromColumns?: EngineQuery["fromColumns"];
@@ -41,11 +41,16 @@ export interface SelectSource {
 }
 
 export function sourceOf(
-  { relation, from, fromColumns, compared }: EngineQuery,
+  {
+    relation,
+    from,
+    fromColumns,
+    compared,
+  }: Pick<EngineQuery, "relation" | "from" | "fromColumns" | "compared">,
   columns: ResultColumns,
-  underOwn: Sql,
+  roleSettingsClause: Sql,
 ): SelectSource {
-  return { relation, columns, underOwn, ...(from && { from, fromColumns, compared }) };
+  return { relation, columns, roleSettingsClause, ...(from && { from, fromColumns, compared }) };
 }
 
 /** The rows of a statement: their columns, their format, and how many at most. */
@@ -172,8 +177,8 @@ function inSubquery(
 }
 
 /** The rows of a relation, read under the role's own settings, then written under those of the query. `rows`: the rest of the inner `SELECT`. */
-function fromRows({ underOwn }: SelectSource, { selected, output }: NestedColumns, rows: Sql): Sql {
-  return sql`SELECT ${output} FROM (SELECT ${selected} FROM ${rows}${underOwn})`;
+function fromRows({ roleSettingsClause }: SelectSource, { selected, output }: NestedColumns, rows: Sql): Sql {
+  return sql`SELECT ${output} FROM (SELECT ${selected} FROM ${rows}${roleSettingsClause})`;
 }
 
 /**

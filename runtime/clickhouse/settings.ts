@@ -50,7 +50,7 @@ type RowForm = keyof typeof FORMS;
 export const ROW_FORMS = Object.keys(FORMS) as readonly RowForm[];
 
 /** How so many columns are written in a format. */
-export function formOf(format: RowFormat, columns: number): RowForm {
+export function rowFormOf(format: RowFormat, columns: number): RowForm {
   if (isTable(format)) return "table";
   if (format === "csv" || format === "spreadsheet") return columns === 1 ? "oneColumn" : "csv";
   return format === "ndjson" ? "lines" : "list";
@@ -142,12 +142,12 @@ interface SettingsQuery {
 interface ReadRole {
   readonly own: OwnSettings;
   /** The end of a subquery that is evaluated under its own settings. */
-  readonly underOwn: Sql;
+  readonly roleSettingsClause: Sql;
   /** Settings as query strings, which are the same for most requests: writing one of 45 settings takes 60 µs. */
   readonly encoded: Map<string, string>;
 }
 
-const NO_ROLE: ReadRole = { own: new Map(), underOwn: EMPTY, encoded: new Map() };
+const NO_ROLE: ReadRole = { own: new Map(), roleSettingsClause: EMPTY, encoded: new Map() };
 
 /** Looks the role's own settings up, and again after a minute. */
 export class RoleSettings {
@@ -161,9 +161,9 @@ export class RoleSettings {
   }
 
   /** The end of a subquery that is evaluated under the role's own settings. */
-  async underOwn(): Promise<Sql> {
-    const { underOwn } = await this.#current();
-    return underOwn;
+  async roleSettingsClause(): Promise<Sql> {
+    const { roleSettingsClause } = await this.#current();
+    return roleSettingsClause;
   }
 
   #current(): Promise<ReadRole> {
@@ -204,7 +204,7 @@ export class RoleSettings {
     const own = new Map(
       [...text.matchAll(/^(\w+)\t(\w*)\r?$/gm)].map(([, name = "", value = ""]) => [name, unhex(value)]),
     );
-    return { own, underOwn: underOwnSettings(own), encoded: new Map() };
+    return { own, roleSettingsClause: clauseOf(own), encoded: new Map() };
   }
 }
 
@@ -218,7 +218,7 @@ const searchOf = (settings: EngineSettings): string => new URLSearchParams(setti
 
 const unhex = (digits: string): string => Buffer.from(digits, "hex").toString();
 
-function underOwnSettings(own: OwnSettings): Sql {
+function clauseOf(own: OwnSettings): Sql {
   const changed = SENT.filter(([name, sent]) => !(name in LIMITS) && (own.get(name) ?? sent) !== sent);
   const settings = [...new Set(changed.map(([name]) => name))].map(
     (name) => sql`${escapedIdentifier(name)} = ${escapedLiteral(own.get(name) ?? "")}`,

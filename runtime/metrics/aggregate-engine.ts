@@ -100,7 +100,7 @@ export class AggregateEngine {
           return { select: valuesSelect({ ...of, values }, dialect), columns };
         }),
       select: (results) => groupedRows(build, results),
-      filtered: (results) => [...filtered, resultColumns(results)],
+      compared: (results) => [...filtered, resultColumns(results)],
       isOfStored: !hasProjectSql(grouping, used) && (await areStored(relations, look)),
     };
   }

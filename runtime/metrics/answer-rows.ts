@@ -70,11 +70,11 @@ function measuredNames({
 }
 
 /** The column that a condition on the results of a measure names: no column of rows has the name. */
-export const resultName = (measure: string): string => `\0${measure}`;
+export const measureResultName = (measure: string): string => `\0${measure}`;
 
 /** The results as conditions name them. */
 export function resultColumns(results: ResultColumns): ResultColumns {
-  return results.map((column) => ({ ...column, name: resultName(column.name) }));
+  return results.map((column) => ({ ...column, name: measureResultName(column.name) }));
 }
 
 /** The group of the rows that are in none of the first groups. */

@@ -34,7 +34,7 @@ import {
 } from "./group-filters.js";
 import { readGroupSort } from "./group-sort.js";
 import { type ReadOptions, readGroupOptions } from "./resolve-group-options.js";
-import { resultFilters, resultParameters, resultProblem, withResults } from "./result-conditions.js";
+import { onMeasureResults, resultFilters, resultParameters, resultProblem } from "./result-conditions.js";
 import { onOf } from "./row-filters.js";
 
 /** What a request for groups selects: its filters restrict the rows before they are grouped. */
@@ -89,7 +89,7 @@ function readAsked(
   const { filters } = filterScope(endpoint, aggregate);
   const results = resultFilters(endpoint, aggregate);
   const read = readConditions(parameters, fields, { endpoint, filters: [...filters, ...results] });
-  const conditions = isHttpError(read) ? read : withResults(results, read);
+  const conditions = isHttpError(read) ? read : onMeasureResults(results, read);
   if (isHttpError(conditions)) return conditions;
   const ofRows = conditions.filter((condition) => onOf(condition) !== "results");
   const missing = missingFilter(endpoint.spec, ofRows);

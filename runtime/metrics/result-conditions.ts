@@ -12,7 +12,7 @@ import {
   type RawFields,
 } from "../core/model/query.js";
 import type { ServedEndpoint } from "../core/model/served-endpoint.js";
-import { resultName } from "./answer-rows.js";
+import { measureResultName } from "./answer-rows.js";
 import { filterOf, filterScope } from "./group-filters.js";
 import { onOf } from "./row-filters.js";
 
@@ -38,14 +38,14 @@ export function resultParameters(
     const known = operatorsOf("number").find((each) => each === suffix);
     const isOwn = endpoint.filters.some((filter) => filter.name === name);
     if (known === undefined || isOwn || !results.has(measure)) return [];
-    return [{ ...filterOf(name, resultName(measure), known), ...ON_RESULTS }];
+    return [{ ...filterOf(name, measureResultName(measure), known), ...ON_RESULTS }];
   });
 }
 
 const ON_RESULTS = { on: "results" } as const;
 
 /** The conditions of `filter`, of which those on measures are on their results: each for itself, joined to the others by `and`. */
-export function withResults(
+export function onMeasureResults(
   results: readonly ColumnFilter[],
   conditions: readonly Condition[],
 ): Result<readonly Condition[]> {
@@ -67,7 +67,7 @@ function placedCondition(condition: Condition, results: ReadonlySet<string>): Re
   const [own = condition] = mapConditions([condition], (each) => ({
     ...each,
     ...ON_RESULTS,
-    column: resultName(each.column),
+    column: measureResultName(each.column),
   }));
   return own;
 }

@@ -14,12 +14,12 @@ const distinctResults = ({ filters }: Filters): ReadonlyMap<string, ResultOfEnti
 const nameAt = (position: number): string => `result ${String(position)} of an entity`;
 
 /** The column of a result among rows that have those of these filters. */
-export function resultName(all: Filters, of: ResultOfEntity): string {
+export function entityResultName(all: Filters, of: ResultOfEntity): string {
   return nameAt([...distinctResults(all).keys()].indexOf(JSON.stringify(of)));
 }
 
 /** Rows beside the results of metrics that filters compare; null where the entity of a row has none. */
-export function withResults(build: GroupsBuild, rows: RowSet, all: Filters): PlanStep {
+export function joinEntityResults(build: GroupsBuild, rows: RowSet, all: Filters): PlanStep {
   return [...distinctResults(all).values()].reduce(
     (joined: PlanStep, of, position) => besideResult(build, rows, joined, { of, name: nameAt(position) }),
     rows.rows,

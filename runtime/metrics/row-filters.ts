@@ -27,7 +27,7 @@ import {
   type Placed,
 } from "./groups-build.js";
 import type { ColumnExpression, ColumnValue, FilterRows, PlanStep, ReadColumns } from "./plan.js";
-import { resultName, withResults } from "./results-of-entities.js";
+import { entityResultName, joinEntityResults } from "./results-of-entities.js";
 import { isOnlyOn, onRows, type RowSet } from "./row-set.js";
 
 /** The filters and conditions of rows. */
@@ -175,9 +175,9 @@ export function filteredRows(build: GroupsBuild, rows: RowSet, all: RowFilters):
         ? value(shown)
         : dialect.comparedTime(dialect.truncated(value(shown), grain, column), grain, column);
     },
-    result: ({ value }, of) => dialect.operand(value(resultName(all, of)), divides),
+    result: ({ value }, of) => dialect.operand(value(entityResultName(all, of)), divides),
   };
-  return filtered(build, withResults(build, rows, all), all, { columns, resolve });
+  return filtered(build, joinEntityResults(build, rows, all), all, { columns, resolve });
 }
 
 export const allOf =

@@ -48,7 +48,7 @@ function planned(
   const prepared = preparedOf(servedOf(columns, selection.columns));
   const { columns: served } = prepared;
   const readTypes = (read ?? []).flatMap(({ columns: all }) => all.map(({ oid = 0 }) => oid));
-  const form = `${route ?? ""}\0${readTypes.join()}\0${formOf(use, relation, selection, comparedIn(rowsFrom, columns, selection))}`;
+  const form = `${route ?? ""}\0${readTypes.join()}\0${statementForm(use, relation, selection, comparedIn(rowsFrom, columns, selection))}`;
   const made = prepared.plan(form, () => {
     const { body, fields } = make({ relation, from, read, columns, served, selection });
     const text = sql`${body} ${typesOf(fields.expected)}${routeComment(route)}`;
@@ -83,7 +83,7 @@ interface SelectParts extends Pick<RowsFrom, "relation"> {
 }
 
 /** U+0000 separates the parts: no name of PostgreSQL can contain it. */
-function formOf(
+function statementForm(
   use: StatementUse,
   [schema, name]: Relation,
   { conditions, sort, page, keyset, grouping }: Selection,

@@ -62,7 +62,7 @@ export function run(
   );
 }
 
-/** `Retry-After` of rows that wait for a build. Nobody knows when it ends: who asks once a minute gets its rows within one. */
+/** `Retry-After` of rows that wait for a build, in seconds. Its end is not known: who retries each minute gets the rows at most a minute late. */
 const BUILD_SECONDS = 60;
 
 function notFresh(): HttpError {
@@ -174,12 +174,12 @@ export function prepare(
 function check(
   warehouse: Warehouse,
   query: ResolvedQuery,
-  { columns, filtered }: QueryColumns,
+  { columns, compared }: QueryColumns,
 ): Result<ResolvedQuery> {
   const { selection } = query;
   const { keyset, conditions } = selection;
-  for (const compared of filtered) {
-    const error = warehouse.check(conditions, compared);
+  for (const each of compared) {
+    const error = warehouse.check(conditions, each);
     if (error) return conditionError(error);
   }
   if (keyset === undefined) return query;

@@ -41,6 +41,6 @@ export function namesTag(tag: string, ifNoneMatch: string | undefined): boolean 
 }
 
 /** The entity tag of a query's result while rows change only with builds: known before the query runs. */
-export function buildTag({ id }: DataVersion, queryKey: string): string {
-  return tagOf(`${id}\0${queryKey}`);
+export function buildTag({ id }: DataVersion, key: string): string {
+  return tagOf(`${id}\0${key}`);
 }

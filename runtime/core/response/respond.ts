@@ -162,7 +162,7 @@ function sendBuffered(
 const typeOf = ({ contentType, answer }: RowsResponse): string =>
   contentType ?? CONTENT_TYPES[answer.query.format];
 
-/** What a caller in front of Node's own methods is given it may keep, as a middleware that caches bodies does. */
+/** False where a middleware has replaced `write` or `end`: it may keep the buffer, so memory is copied and not reused. */
 const writesItself = (response: ServerResponse): boolean =>
   response.write === OutgoingMessage.prototype.write && response.end === OutgoingMessage.prototype.end;
 

@@ -37,7 +37,7 @@ export interface PreparedGrouping {
   /** Its conditions are deferred parts. `results`: its columns. */
   readonly select: (results: ResultColumns) => GroupedStatement;
   /** The columns that conditions compare with, of each fact and of the results. */
-  readonly filtered: (results: ResultColumns) => readonly ResultColumns[];
+  readonly compared: (results: ResultColumns) => readonly ResultColumns[];
   /** Whether it reads columns of stored relations alone, and no SQL of the project is in it. */
   readonly isOfStored: boolean;
   /** The roll-up that it reads: its relation as `schema.name`, its dbt node, and the version of its rows. */

@@ -225,7 +225,7 @@ export abstract class BaseEngine implements Warehouse {
     }
   }
 
-  /** Rejects with the error as every engine reports it. One that has not answered in time may have gone mute in the midst of a result. */
+  /** Rejects with the error as every engine reports it. A timeout without an error of the database (`cause`) may mean a lost server: one check tells, for all such queries. */
   readonly #fail = async (error: unknown): Promise<never> => {
     const failure = this.translated(error);
     if (!(failure instanceof QueryTimeout) || failure.cause !== undefined) throw failure;
@@ -235,8 +235,8 @@ export abstract class BaseEngine implements Warehouse {
   };
 
   /** Columns may have become others since the query was checked: its values would equal no row. */
-  #requireValues(conditions: readonly Condition[], filtered: readonly ResultColumns[]): void {
-    for (const columns of filtered) {
+  #requireValues(conditions: readonly Condition[], compared: readonly ResultColumns[]): void {
+    for (const columns of compared) {
       const refusal = this.check(conditions, columns);
       if (refusal !== null) throw new ValueRefused(refusal);
     }
@@ -244,10 +244,10 @@ export abstract class BaseEngine implements Warehouse {
 
   #grouped(
     query: ResolvedQuery,
-    { select, read, filtered, isOfStored }: PreparedGrouping,
+    { select, read, compared: comparedOf, isOfStored }: PreparedGrouping,
     results: ResultColumns,
   ): EngineQuery {
-    const compared = filtered(results);
+    const compared = comparedOf(results);
     this.#requireValues(query.selection.conditions, compared);
     const { select: statement, columns: fromColumns } = select(results);
     const from = () => resolved(statement, query.selection);
@@ -261,8 +261,8 @@ export abstract class BaseEngine implements Warehouse {
   columnsOf({ relation, selection }: ResolvedQuery, version: string | null) {
     if (selection.grouping !== undefined) {
       const context = { version, isStillNeeded: () => true };
-      const asked = this.#groupings.run(selection, context, ({ filtered }, columns) =>
-        Promise.resolve({ columns, filtered: filtered(columns) }),
+      const asked = this.#groupings.run(selection, context, ({ compared }, columns) =>
+        Promise.resolve({ columns, compared: compared(columns) }),
       );
       return asked.catch(this.#fail);
     }
@@ -366,4 +366,4 @@ export abstract class BaseEngine implements Warehouse {
   }
 }
 
-const allOf = (columns: ResultColumns): QueryColumns => ({ columns, filtered: [columns] });
+const allOf = (columns: ResultColumns): QueryColumns => ({ columns, compared: [columns] });

@@ -52,7 +52,7 @@ export class KeptGroupings<T extends PreparedGrouping> {
     look: LookUpColumns,
     make: (look: LookUpColumns) => Promise<T>,
   ): Promise<T> {
-    const key = formOf(selection);
+    const key = groupingForm(selection);
     const known = this.#kept.get(key);
     if (known !== undefined && (await isCurrent(known, look))) return known.prepared;
     const madeOf: MadeOf[] = [];
@@ -76,7 +76,7 @@ async function isCurrent(
 }
 
 /** All of a selection that its statement follows from, except the values. Messages name the parameters. */
-function formOf({ grouping, conditions }: Selection): string {
+function groupingForm({ grouping, conditions }: Selection): string {
   if (grouping === undefined) throw new Error("Not a grouping.");
   return groupingKey(grouping) + conditions.map((each) => conditionForm(each, ({ name }) => name)).join("");
 }

@@ -84,7 +84,7 @@ export interface DescribedSelect {
 /** What a query selects and compares. */
 export interface QueryColumns {
   readonly columns: ResultColumns;
-  readonly filtered: readonly ResultColumns[];
+  readonly compared: readonly ResultColumns[];
 }
 
 /** A complete result in memory. */
@@ -165,7 +165,7 @@ export interface QueryContext extends Pick<RequestContext, "id" | "caller" | "is
   readonly onRollUp?: ((relation: string | null) => void) | undefined;
 }
 
-/** The version of a roll-up, by its dbt node, that has the rows of the last builds of what it is made from; null where that is not known. */
+/** Version of the rows of a roll-up, by its dbt node, if they are of the last builds of its sources; null if that is unknown. */
 export type RollUpVersion = (node: string) => string | null;
 
 /** Clocks of the database, in milliseconds since 1970. */

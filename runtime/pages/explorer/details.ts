@@ -319,9 +319,7 @@ function remedyOf(error: unknown): readonly Child[] {
 
 function askedOf(contact: string | null): readonly Child[] {
   const asked = contact && el("a", { href: contact }, contact.replace(/^mailto:/, ""));
-  return asked
-    ? [" Who has none asks for one: ", asked, "."]
-    : [" Who has none asks the operator of this API for one."];
+  return asked ? [" To get a key: ", asked, "."] : [" To get a key, ask the operator of this API."];
 }
 
 const ASK_FOR_KEY = "enter a key of this tier at the top of the page.";

@@ -180,7 +180,7 @@ it.skipIf(engine !== "clickhouse")("reads the granules of a page by the primary 
     ["id", "ASC"],
   ];
   const selection = selectionOf(sort, ["50", "500050"]);
-  const source = { relation, columns, underOwn: sql` SETTINGS date_time_output_format = 'simple'` };
+  const source = { relation, columns, roleSettingsClause: sql` SETTINGS date_time_output_format = 'simple'` };
   const upTo = { ...selection, keyset: { scope: "", after: ["50", "500050"], upTo: ["50", "512050"] } };
   const granulesOf = async ({ text, values }: Statement): Promise<readonly number[]> => {
     const parameters = Object.fromEntries(

@@ -101,7 +101,7 @@ describe.skipIf(!needs("chromium"))("the explorer", () => {
   it("shows the columns of a locked endpoint in words, no rows, and the way to a key", async () => {
     const { page } = await open("/explore?endpoint=/v1/shop/wages");
     await page.getByText("Needs Premium (tier2): enter a key of this tier at the top of the page.").waitFor();
-    await page.getByText("Who has none asks the operator of this API for one.").waitFor();
+    await page.getByText("To get a key, ask the operator of this API.").waitFor();
     expect(await page.locator("table.columns tbody tr").allTextContents()).toContain("daydate, may be null");
     expect(await page.locator(".rowsview").count()).toBe(0);
   });

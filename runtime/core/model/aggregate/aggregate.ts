@@ -21,9 +21,9 @@ export interface AggregateRelation {
 
 /**
  * A left join of many rows to one. `to`: a relation; `on`: values of the two sides that are equal; `from`: the join (its
- * position) whose rows have the keys, else the fact; `onFact`: keys that the fact has all the same. `valid`: of rows that
- * hold from a value of theirs on, before another or for ever: those at the time of the measure. `grain`: keys are times,
- * whose periods are equal.
+ * position) whose rows have the keys, else the fact. `onFact`: further keys, compared with the fact itself. `valid`: the
+ * joined rows are a slowly changing dimension (type 2): the row whose `[from, until)` holds the measure's time. `grain`: keys
+ * are times, whose periods are equal.
  */
 export interface AggregateJoin {
   readonly to: string;

@@ -26,7 +26,7 @@ export const AGGREGATIONS = [
 ] as const;
 export type Aggregation = (typeof AGGREGATIONS)[number];
 
-/** What rows of a fact lead to. `on`: values of a row, and of what it leads to, that are equal; at most `window` later. */
+/** dbt conversion metric: rows of `fact` that follow a base row with equal `on` values within `window`. */
 export interface Conversion {
   readonly fact: string;
   readonly value: string;
