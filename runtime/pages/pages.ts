@@ -354,6 +354,6 @@ const STATUS: PageParts = {
 
 const MENU = [EXPLORER, GUIDE, STATUS, SWAGGER, REDOC];
 
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${String(character.charCodeAt(0))};`);
 }

@@ -5,7 +5,7 @@ import type { ApiKey } from "../model/caller.js";
 import { isTier, TIERS } from "../model/tier.js";
 
 /** Prefix of every key (runtime/docs/keys.md). */
-export const KEY_PREFIX = "sk_live_";
+const KEY_PREFIX = "sk_live_";
 /** Prefix of a key with a checksum: secret scanners tell it from other services' `sk_live_` (runtime/docs/keys.md). */
 export const CHECKED_PREFIX = `${KEY_PREFIX}rw_`;
 /** Prefix of a key that is stored as its hash. */

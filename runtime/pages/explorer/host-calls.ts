@@ -3,7 +3,7 @@ import type { CatalogueEndpoint } from "../catalogue-body.js";
 import { parametersOf } from "./api-request.js";
 
 /** What a tool answers: its text, which has all digits of numbers. */
-export async function toolText(app: App, name: string, args: Record<string, unknown>): Promise<string> {
+async function toolText(app: App, name: string, args: Record<string, unknown>): Promise<string> {
   const { content, isError } = await app.callServerTool({ name, arguments: args });
   const [first] = content;
   const text = first?.type === "text" ? first.text : "";

@@ -23,20 +23,18 @@ export const ACCOUNTS = [
 ] as const;
 export type Account = (typeof ACCOUNTS)[number];
 
-export const POSTING_KINDS = [
-  "order",
-  "void",
-  "receipt",
-  "delivery",
-  "fee",
-  "refund",
-  "refund_reversal",
-  "goodwill",
-  "chargeback",
-  "correction",
-  "resolution",
-] as const;
-export type PostingKind = (typeof POSTING_KINDS)[number];
+export type PostingKind =
+  | "order"
+  | "void"
+  | "receipt"
+  | "delivery"
+  | "fee"
+  | "refund"
+  | "refund_reversal"
+  | "goodwill"
+  | "chargeback"
+  | "correction"
+  | "resolution";
 
 /** Why an amount is in suspense. */
 export const SUSPENSE_REASONS = [

@@ -291,7 +291,7 @@ const UNIT_NAMES: Readonly<Record<QuotaUnit, string>> = {
 let known = { from: 0, until: 0 };
 
 /** The calendar month in UTC: its length and what is left of it. */
-export function monthOf(now: number): { readonly seconds: number; readonly secondsLeft: number } {
+function monthOf(now: number): { readonly seconds: number; readonly secondsLeft: number } {
   if (now < known.from || now >= known.until) {
     const time = new Date(now);
     const [year, month] = [time.getUTCFullYear(), time.getUTCMonth()];

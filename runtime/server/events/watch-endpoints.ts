@@ -135,7 +135,7 @@ function freshnessOf({ due, warnAt }: Due): EventData {
 }
 
 /** A digest of each part of what callers rely on; texts are none. */
-export function contractOf(spec: Endpoint): Readonly<Record<string, string>> {
+function contractOf(spec: Endpoint): Readonly<Record<string, string>> {
   const { tier, methods, columns, numbers, parameters, filters, filter, fields, rows, cursor } = spec;
   const { aggregate, allowUnfiltered, requireAnyOf, pagination, sort, sortableFields } = spec;
   const parts = {

@@ -14,7 +14,7 @@ import {
 import { TIERS } from "../../../core/model/tier.js";
 
 /** `*` would be the rows of all organizations. */
-export const ORGANIZATION_ID = described(
+const ORGANIZATION_ID = described(
   "The `org` of its keys: own rows are those with this text.",
   textOf({ minLength: 1, maxLength: 200, pattern: "^(?!\\*$)[^\\u0000-\\u001f\\u007f]+$" }),
 );
@@ -30,8 +30,8 @@ const LARGEST_QUOTA = 1_000_000_000_000_000;
 const ownFigure = (text: string, most: number) => orNull(described(text, wholeNumber(1, most)));
 
 /** Most items of a page of a list. */
-export const MAX_PAGE = 100;
-export const DEFAULT_PAGE = 50;
+const MAX_PAGE = 100;
+const DEFAULT_PAGE = 50;
 
 const LIMIT = described("Items at most.", wholeNumber(1, MAX_PAGE), DEFAULT_PAGE);
 const AFTER = described("The `next` of the page before.", textOf({ minLength: 1, maxLength: 200 }));

@@ -151,7 +151,7 @@ const NO_ACCOUNT = "You are known to the sign-in service, but have no account he
 const DEFAULT_PER_HOUR = 100;
 
 /** A domain of another is no proof: only addresses that the issuer has verified are kept. */
-export function maySignUp(signUp: SignUp | undefined, { mail }: Pick<Arrival, "mail">): boolean {
+function maySignUp(signUp: SignUp | undefined, { mail }: Pick<Arrival, "mail">): boolean {
   if (signUp === undefined || signUp.who === "invitation") return false;
   if (signUp.who !== "mailDomains") return true;
   const domain = mail?.slice(mail.lastIndexOf("@") + 1).toLowerCase();

@@ -86,7 +86,7 @@ export async function removeMember(
 }
 
 /** Days in which an invitation can be accepted. */
-export const INVITATION_DAYS = 7;
+const INVITATION_DAYS = 7;
 
 /** An invitation, and the code of its link, which is nowhere else. `organization` null: the person gets one of their own. */
 export async function invite(
