@@ -13,7 +13,8 @@ import { KeptAnswer, type ReadAnswer } from "../response/values-cache.js";
 import type { Exchange } from "./exchange.js";
 import { recordRequest, StepTimes } from "./record-request.js";
 import { readBodyFields } from "./resolve.js";
-import { errorOf, run, rowsRefusal } from "./run.js";
+import { errorOf } from "./query-error.js";
+import { run, rowsRefusal } from "./run.js";
 
 /** An endpoint that is asked about its rows, and by what fields. */
 export interface RowsRequest {

@@ -20,7 +20,7 @@ import { prefersProblem } from "../response/content-negotiation.js";
 import { NO_ROWS, type Sent, StreamAborted } from "../response/respond.js";
 import { QueryTooLarge } from "../warehouse/query-errors.js";
 import type { Gateway } from "./gateway.js";
-import { limitError } from "./limit-error.js";
+import { limitError } from "./query-error.js";
 import { recordRequest, StepTimes } from "./record-request.js";
 
 /** Who may call a route of the data API. */

@@ -3,28 +3,19 @@ import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import type { ResolvedQuery, Selection } from "../model/query.js";
 import { queryKey } from "../model/query-key.js";
-import { BUSY_RETRY_SECONDS } from "../http/headers.js";
 import { andThen } from "../http/serve.js";
 import { requireAccess } from "../request/authorize.js";
 import { conditionError } from "../request/resolve-query.js";
-import { SortKeyTooLong, typesOf } from "../response/cursors.js";
+import { typesOf } from "../response/cursors.js";
 import { buildTag, namesTag } from "../response/entity-tag.js";
 import type { Answer, AnsweredRows, QueryResult, RowClaims } from "../response/answer.js";
 import { deprecationHeaders, isFresh } from "../response/respond.js";
 import { completed } from "../response/whole-results.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
-import {
-  DatabaseUnreachable,
-  QueryAbandoned,
-  SourceFailed,
-  TooManyDigits,
-  TooManyRows,
-  ValueRefused,
-} from "../warehouse/query-errors.js";
 import type { QueryColumns, QueryContext, Warehouse } from "../warehouse/warehouse.js";
 import type { Exchange } from "./exchange.js";
 import type { Gateway } from "./gateway.js";
-import { limitError } from "./limit-error.js";
+import { errorOf } from "./query-error.js";
 
 /** A request for rows, and how it reads them. */
 export interface RowsContext
@@ -294,26 +285,4 @@ async function totalOf(
   const { rows = null, hasMore = true } = result.kind === "buffered" ? result : {};
   if (rows !== null && !hasMore && !keyset?.after && (offset === 0 || rows > 0)) return offset + rows;
   return (await warehouse.aggregate(query, context, [])).count;
-}
-
-/** The error of a query that failed, which is logged where the caller cannot help it; null when nobody needs its rows. */
-export function errorOf(
-  { log }: Gateway,
-  endpoint: Endpoint,
-  { id: requestId, caller: { tier } }: Pick<RequestContext, "id" | "caller">,
-  error: unknown,
-): HttpError | null {
-  if (error instanceof QueryAbandoned) return null;
-  if (error instanceof ValueRefused) return conditionError(error.refusal);
-  if (error instanceof TooManyRows) return httpError("tooManyRows", { tier, max: error.limit });
-  if (error instanceof SortKeyTooLong) return httpError("sortKeyTooLong");
-  const failure = { requestId, route: endpoint.path, err: error };
-  const limited = limitError(log, failure, error);
-  if (limited !== null) return limited;
-  log.error(failure, "query failed");
-  if (error instanceof SourceFailed) return httpError("sourceFailed");
-  if (error instanceof TooManyDigits) return httpError("tooManyDigits", { name: error.column });
-  return error instanceof DatabaseUnreachable
-    ? httpError("unreachable", { n: BUSY_RETRY_SECONDS })
-    : httpError("queryFailed");
 }

@@ -4,7 +4,8 @@ import { isHttpError, type Result } from "../model/errors.js";
 import type { ResolvedQuery } from "../model/query.js";
 import { servedOf } from "../warehouse/served-columns.js";
 import type { Gateway } from "./gateway.js";
-import { contextOf, errorOf, prepare, type RowsContext, rowsRefusal } from "./run.js";
+import { errorOf } from "./query-error.js";
+import { contextOf, prepare, type RowsContext, rowsRefusal } from "./run.js";
 
 /**
  * The number of a query's rows on all pages, and the bounds of the dates and times that it serves, where there are any.
