@@ -45,6 +45,8 @@ export interface RampOptions
   readonly polling?: PollingPolicy;
   readonly deliveries?: DeliveryPolicy;
   readonly providerCalls?: CallPolicy;
+  /** How long a statement waits for the database's answer. Default: a minute. */
+  readonly queryTimeoutMs?: number;
   /** Schemas in which functions of the database are looked up. Default: PostgreSQL's own. */
   readonly searchPath?: string;
   /** The pages of the documentation; without them there is none. */
@@ -56,8 +58,8 @@ export async function startRamp(options: RampOptions): Promise<RunningServer> {
   const { databaseUrl, log } = options;
   const vault = new Vault(options.secretsKey, options.otherSecretsKeys);
   const onIdleError = (error: Error): void => log.warn({ err: error }, "database connection lost");
-  const { assetsFile = null, searchPath } = options;
-  const opened = { url: databaseUrl, onIdleError, assetsFile, searchPath };
+  const { assetsFile = null, searchPath, queryTimeoutMs } = options;
+  const opened = { url: databaseUrl, onIdleError, assetsFile, searchPath, queryTimeoutMs };
   const { database } = await openMigrated(opened, vault);
   try {
     return await serve(options, database, vault);

@@ -40,6 +40,33 @@ export function proxyThatCloses(url: string, text: string) {
   });
 }
 
+/** Passes everything on; `freeze` stops that for good on the connections that are open, and ends none of them, as a host that is fenced. */
+export async function proxyThatFreezes(url: string) {
+  const sockets = new Set<Socket>();
+  const { url: frozen } = await proxyOf(url, (client, open) => {
+    const database = open();
+    for (const [from, to] of [
+      [client, database],
+      [database, client],
+    ] as const) {
+      sockets.add(from);
+      from.on("data", (bytes: Buffer) => to.write(bytes));
+      from.on("close", () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+    }
+  });
+  const freeze = (): number => {
+    const { size } = sockets;
+    // Its bytes are taken by the kernel, which says so to the other side.
+    for (const socket of sockets) socket.pause();
+    sockets.clear();
+    return size / 2;
+  };
+  return { url: frozen, freeze };
+}
+
 /** Passes everything on, and notes the first lines of requests over HTTP: their addresses. */
 export async function proxyThatNotes(url: string) {
   const addresses: string[] = [];

@@ -82,7 +82,8 @@ function isPage({ routes: [first] }: PathItem<RampRoute>): boolean {
  */
 const DATABASE_LOST = /^(08|40|53|57)|^25P0[34]$|^55P03$|^ECONN|^EPIPE$|^ENOENT$/;
 /** Messages of driver errors without a code. */
-const CONNECTION_LOST = /timeout exceeded when trying to connect|Connection terminated|is not queryable/;
+const CONNECTION_LOST =
+  /timeout exceeded when trying to connect|Connection terminated|is not queryable|Query read timeout/;
 
 function onError({ service, request, requestId }: RampExchange, error: unknown): RampError {
   const { code = "", message = "" } = error as { code?: string; message?: string };

@@ -30,6 +30,8 @@ export async function migrate(
   const client = new PostgresClient({
     connectionString: databaseUrl,
     connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     application_name: "routewright-ramp migrate",
   });
   // A lost connection rejects the query; without a listener the process would end.

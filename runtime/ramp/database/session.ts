@@ -12,6 +12,12 @@ import {
 /** SQLSTATE that `ramp.require_row` raises. */
 const PRECONDITION_FAILED = "RW003";
 
+/** Ends the time limit of the statements after it in its transaction: the database's, and that of `pg`. */
+const UNLIMITED = "SET LOCAL statement_timeout = 0";
+
+/** The longest time of Node's timers, 24.8 days. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 /** A change of a row that is not sent yet. */
 interface RowChange {
   readonly kind: "insert" | "update";
@@ -63,6 +69,7 @@ export class DbSession {
   /** Bounded by the writes of one transaction. */
   readonly #collected = new Map<WriteCollected<never>, unknown[]>();
   #change: RowChange | null = null;
+  #isUnlimited = false;
   /** The first failure; later statements fail because of it. */
   failure: Error | undefined;
 
@@ -79,7 +86,10 @@ export class DbSession {
   #send<R extends object>(text: string, values?: readonly unknown[]): Promise<pg.QueryResult<R>> {
     sendTogether(this.#stream);
     const prepared = values && { name: statementName(text), values: [...values] };
-    const result = this.#client.query<R>({ text, ...prepared });
+    this.#isUnlimited ||= text === UNLIMITED;
+    // `pg` takes the time of one query, which its types leave out.
+    const limit = this.#isUnlimited && { query_timeout: LONGEST_MS };
+    const result = this.#client.query<R>({ text, ...prepared, ...limit });
     result.catch((error: unknown) => {
       const { code } = error as pg.DatabaseError;
       this.failure ??= code === PRECONDITION_FAILED ? new PreconditionFailed() : (error as Error);

@@ -127,8 +127,14 @@ export interface Reply {
   readonly json: any;
 }
 
-/** A ramp on a database of its own with both sandbox providers at hand; stopped at the end of the test file. */
-export async function ownWorld(options: Partial<RampOptions> = {}): Promise<World> {
+/**
+ * A ramp on a database of its own with both sandbox providers at hand; stopped at the end of the test file.
+ * @param addressOf where the ramp finds the database, such as a proxy
+ */
+export async function ownWorld(
+  options: Partial<RampOptions> = {},
+  addressOf: (databaseUrl: string) => string | Promise<string> = (databaseUrl) => databaseUrl,
+): Promise<World> {
   const url = await migratedDatabase();
   const rows: World["rows"] = (sql, values) => queryKept(url, sql, values);
   const sandbox = await ownSandbox();
@@ -136,7 +142,7 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
   const database = await openDatabase({ url, onIdleError: () => undefined, maxConnections: 4, searchPath });
   const vault = new Vault(SECRETS_KEY);
   const ramp = await startRamp({
-    databaseUrl: url,
+    databaseUrl: await addressOf(url),
     secretsKey: SECRETS_KEY,
     ...SERVER,
     polling: FAST,
