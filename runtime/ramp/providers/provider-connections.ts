@@ -1,7 +1,8 @@
+import { IntervalJob } from "@routewright/runtime/internal/core/http/claim-worker.js";
 import type { PercentText } from "../accounts/amount.js";
 import type { CoreContext } from "../core/context.js";
 import { isProviderSchema } from "../core/json-schema.js";
-import type { ProjectId } from "../database/id.js";
+import { type ProjectId, projectId } from "../database/id.js";
 import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/transaction.js";
 import type { CallPolicy } from "./call-policy.js";
 import { HttpProvider, type Provider, reasonOf } from "./provider.js";
@@ -154,22 +155,55 @@ function readConnections(tx: ProjectTransaction): Promise<ConnectionRow[]> {
   );
 }
 
-/** Fetches the capabilities of all providers. Those of a provider that does not answer stay as they are. */
-export async function refreshCapabilities(
+/** How often due capabilities are looked for, each fetched every five minutes. */
+const REFRESH_MS = 60_000;
+/** Projects whose providers are asked at a time. */
+const PROJECTS_AT_A_TIME = 10;
+
+/** Keeps the capabilities of providers up to date, beside all other work: one that is frozen holds its calls for 24 s. */
+export function startCapabilityRefresh(ramp: ProviderContext): Pick<IntervalJob, "stop"> {
+  let isStopped = false;
+  const job = new IntervalJob("capabilities not refreshed", REFRESH_MS, ramp.log, async () => {
+    const due = await ramp.database.operator.rows<{ id: string }>(
+      "SELECT DISTINCT project_id AS id FROM ramp.provider_connections WHERE enabled AND capabilities_at < now() - interval '5 min'",
+    );
+    const projects = due.values();
+    const refreshInTurn = async (): Promise<void> => {
+      for (const { id } of projects) if (!isStopped) await refreshCapabilities(ramp, projectId(id));
+    };
+    await Promise.all(Array.from({ length: PROJECTS_AT_A_TIME }, refreshInTurn));
+  }).wake();
+  return {
+    stop() {
+      isStopped = true;
+      return job.stop();
+    },
+  };
+}
+
+/** Fetches the capabilities of all providers of a project. Those of one that does not answer stay as they are. Never rejects. */
+async function refreshCapabilities(
   { database, providers, log }: ProviderContext,
-  projectId: ProjectId,
+  project: ProjectId,
 ): Promise<void> {
-  for (const { id, code, provider } of await providers.list(projectId)) {
+  const refresh = async ({ id, code, provider }: ProviderConnection): Promise<void> => {
     const reply = await provider.capabilities();
-    if (reply.kind !== "answer") {
-      log.warn({ connection: id, provider: code, reason: reasonOf(reply) }, "capabilities not refreshed");
-      continue;
-    }
+    if (reply.kind !== "answer")
+      return log.warn(
+        { connection: id, provider: code, reason: reasonOf(reply) },
+        "capabilities not refreshed",
+      );
     await database
-      .of(projectId)
+      .of(project)
       .rows(
         `UPDATE ramp.provider_connections SET capabilities = $2, capabilities_at = now() WHERE ${OF_PROJECT} AND id = $1`,
         [id, JSON.stringify(reply.value)],
       );
-  }
+  };
+  const failed = (error: unknown): void =>
+    log.warn({ err: error, project }, "capabilities not refreshed: the next run tries again");
+  await providers
+    .list(project)
+    .then((all) => Promise.all(all.map((connection) => refresh(connection).catch(failed))))
+    .catch(failed);
 }

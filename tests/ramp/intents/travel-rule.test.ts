@@ -5,6 +5,7 @@ import { customerIdOf } from "../../../runtime/ramp/database/id.js";
 import type { ProviderRequirement } from "../../../runtime/ramp/providers/protocol.js";
 import { ownCards } from "../support/card-provider.js";
 import { ownReceiver } from "../support/receiver.js";
+import { SERVER } from "../support/server.js";
 import { eventually, newCustomer, onramp, ownWorld, reached, untilTrue } from "../support/world.js";
 
 const world = await ownWorld();
@@ -258,7 +259,7 @@ describe("travelRule of POST /v1/intent", () => {
     await world.rows(
       "UPDATE ramp.travel_rules SET created_at = now() - interval '91 days' WHERE sent_at IS NOT NULL",
     );
-    await deleteExpired(world.database, 90);
+    await deleteExpired({ database: world.database, log: SERVER.log }, 90);
     const left = await world.rows("SELECT sent_at FROM ramp.travel_rules");
     expect(left.length).toBeLessThan(before.length);
     expect(left.filter(({ sent_at }) => sent_at !== null)).toEqual([]);

@@ -9,6 +9,7 @@ import { connectProvider } from "../../../runtime/ramp/operator/integrations.js"
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
 import { startProcess } from "../support/processes.js";
+import { SERVER } from "../support/server.js";
 import { made, newCustomer, onramp, queryAt, ownWorld, untilTrue } from "../support/world.js";
 
 const world = await ownWorld();
@@ -117,7 +118,7 @@ describe("housekeeping", () => {
       SELECT $1 || n, now() + $2::interval FROM generate_series(1, 250) n`;
     await world.rows(insert, ["old-", "-1 minute"]);
     await world.rows(insert, ["new-", "1 hour"]);
-    await deleteExpired(world.database, 90, 100);
+    await deleteExpired({ database: world.database, log: SERVER.log }, 90, 100);
     const left = await world.rows(
       "SELECT split_part(nonce, '-', 1) AS age, count(*)::int AS count FROM ramp.wallet_nonces GROUP BY 1",
     );
@@ -147,9 +148,9 @@ describe("housekeeping", () => {
       `UPDATE ramp.webhook_deliveries SET status = 'DELIVERED', attempt_at = NULL, updated_at = ${old} WHERE event_id = $1`,
       [first],
     );
-    await deleteExpired(world.database, 41);
+    await deleteExpired({ database: world.database, log: SERVER.log }, 41);
     expect(await events()).toHaveLength(1 + others.length);
-    await deleteExpired(world.database, 39);
+    await deleteExpired({ database: world.database, log: SERVER.log }, 39);
     expect(new Set(await events())).toEqual(new Set(others));
     expect(await answers()).toEqual([]);
   });
