@@ -40,8 +40,13 @@ interface ClaimedWork<T> {
   readonly pollMs: number;
   /** Rows of this process at a time. */
   readonly maxInFlight: number;
-  /** Claims due rows, at most `capacity`. */
-  claim(capacity: number): Promise<readonly T[]>;
+  /**
+   * Claims due rows, at most `capacity`.
+   * @param inUse places in use, by what `holderOf` gives
+   */
+  claim(capacity: number, inUse: ReadonlyMap<string, number>): Promise<readonly T[]>;
+  /** Whose places a row takes, where these are limited too: a slow one has no more of them, however often is claimed. */
+  holderOf?(row: T): string;
   /** Works on a row. After an error its claim expires, and a process repeats it. */
   run(row: T): Promise<void>;
 }
@@ -58,6 +63,8 @@ export class ClaimWorker<T> {
   readonly #log: Logger;
   /** Bounded by the rows that are claimed at a time. */
   readonly #inFlight = new Set<Promise<void>>();
+  /** Places in use, by their holder. Bounded as the rows are. */
+  readonly #inUse = new Map<string, number>();
   readonly #claims: IntervalJob;
 
   constructor(work: ClaimedWork<T>, log: Logger) {
@@ -83,10 +90,20 @@ export class ClaimWorker<T> {
     // No more than begin until the next poll: what becomes due meanwhile has its turn then.
     const capacity = Math.min(maxInFlight - this.#inFlight.size, Math.ceil(pollMs / PAUSE_MS));
     if (capacity <= 0) return;
-    for (const [at, row] of (await this.#work.claim(capacity)).entries()) {
+    const claimed = await this.#work.claim(capacity, this.#inUse);
+    for (const row of claimed) this.#use(row, 1);
+    for (const [at, row] of claimed.entries()) {
       if (at > 0) await sleep(PAUSE_MS);
       this.#start(row);
     }
+  }
+
+  #use(row: T, change: 1 | -1): void {
+    const holder = this.#work.holderOf?.(row);
+    if (holder === undefined) return;
+    const count = (this.#inUse.get(holder) ?? 0) + change;
+    if (count === 0) this.#inUse.delete(holder);
+    else this.#inUse.set(holder, count);
   }
 
   #start(row: T): void {
@@ -98,6 +115,7 @@ export class ClaimWorker<T> {
       )
       .finally(() => {
         this.#inFlight.delete(run);
+        this.#use(row, -1);
         // Fewer places are not worth a claim each: the next poll fills them.
         if (this.#inFlight.size * 2 < maxInFlight) this.wake();
       });

@@ -190,6 +190,7 @@ const PER_CONNECTION = 5;
 interface DueAccount {
   readonly projectId: string;
   readonly id: string;
+  readonly connectionId: string;
 }
 
 export function startDepositAccountWorker(ramp: IntentContext): ClaimWorker<DueAccount> {
@@ -198,7 +199,9 @@ export function startDepositAccountWorker(ramp: IntentContext): ClaimWorker<DueA
       name: "deposit accounts",
       pollMs: POLL_MS,
       maxInFlight: MAX_IN_FLIGHT,
-      claim: (capacity) => ramp.database.asOperator((tx) => claimDue(tx, capacity, ramp.polling)),
+      claim: (capacity, inUse) =>
+        ramp.database.asOperator((tx) => claimDue(tx, inUse, capacity, ramp.polling)),
+      holderOf: ({ connectionId }) => connectionId,
       run: ({ projectId: project, id }) => processDepositAccount(ramp, projectId(project), id),
     },
     ramp.log,
@@ -208,6 +211,7 @@ export function startDepositAccountWorker(ramp: IntentContext): ClaimWorker<DueA
 /** Until the lease ends nobody else asks: after a crash the account is due again. */
 function claimDue(
   tx: OperatorTransaction,
+  inUse: ReadonlyMap<string, number>,
   capacity: number,
   { leaseMs }: PollingPolicy,
 ): Promise<DueAccount[]> {
@@ -217,9 +221,10 @@ function claimDue(
        FROM ramp.deposit_accounts WHERE next_poll_at <= $2),
      due AS (
        SELECT a.project_id, a.id FROM ramp.deposit_accounts a JOIN ranked r USING (project_id, id)
-       WHERE r.place <= ${String(PER_CONNECTION)} AND a.next_poll_at <= $2 ORDER BY a.next_poll_at LIMIT $1 FOR NO KEY UPDATE OF a SKIP LOCKED)
+       LEFT JOIN unnest($4::uuid[], $5::int[]) AS busy (id, used) ON busy.id = a.connection_id
+       WHERE r.place <= ${String(PER_CONNECTION)} - COALESCE(busy.used, 0) AND a.next_poll_at <= $2 ORDER BY a.next_poll_at LIMIT $1 FOR NO KEY UPDATE OF a SKIP LOCKED)
      UPDATE ramp.deposit_accounts a SET poll_requested = false, next_poll_at = $2::timestamptz + make_interval(secs => $3)
-     FROM due WHERE a.project_id = due.project_id AND a.id = due.id RETURNING a.project_id AS "projectId", a.id`,
-    [capacity, tx.now, leaseMs / 1_000],
+     FROM due WHERE a.project_id = due.project_id AND a.id = due.id RETURNING a.project_id AS "projectId", a.id, a.connection_id AS "connectionId"`,
+    [capacity, tx.now, leaseMs / 1_000, [...inUse.keys()], [...inUse.values()]],
   );
 }

@@ -152,31 +152,17 @@ interface DueIntent {
  */
 export function startIntentWorker(ramp: IntentContext): ClaimWorker<DueIntent> {
   const { database, polling, log } = ramp;
-  /** Slots in use, by connection. */
-  const used = new Map<string, number>();
-  const use = (connectionId: string, change: 1 | -1): void => {
-    const count = (used.get(connectionId) ?? 0) + change;
-    if (count === 0) used.delete(connectionId);
-    else used.set(connectionId, count);
-  };
   return new ClaimWorker<DueIntent>(
     {
       name: "intents",
       pollMs: POLL_MS,
       maxInFlight: polling.maxInFlight,
-      async claim(capacity) {
-        const due = await database.asOperator((tx) => claimDue(tx, used, capacity, polling));
-        for (const { connectionId } of due) use(connectionId, 1);
-        return due;
-      },
-      async run({ projectId: project, id, connectionId, owner }) {
-        try {
-          const intent = await database.inProject(projectId(project), (tx) => readIntent(tx, id));
-          // Unless another process has taken the lease meanwhile.
-          if (intent?.leaseOwner === owner) await processLeased(ramp, intent, () => undefined);
-        } finally {
-          use(connectionId, -1);
-        }
+      claim: (capacity, inUse) => database.asOperator((tx) => claimDue(tx, inUse, capacity, polling)),
+      holderOf: ({ connectionId }) => connectionId,
+      async run({ projectId: project, id, owner }) {
+        const intent = await database.inProject(projectId(project), (tx) => readIntent(tx, id));
+        // Unless another process has taken the lease meanwhile.
+        if (intent?.leaseOwner === owner) await processLeased(ramp, intent, () => undefined);
       },
     },
     log,

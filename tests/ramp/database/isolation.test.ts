@@ -1,7 +1,11 @@
 /** No project waits for another's provider, and no caller for a slow one. */
+import { createServer } from "node:http";
 import { expect, it } from "vitest";
 import { DEFAULT_CALL_POLICY } from "../../../runtime/ramp/providers/call-policy.js";
 import { cardOnramp, ownCards } from "../support/card-provider.js";
+import { atEnd } from "../../support/at-end.js";
+import { arrive, checkedCustomer, open } from "../support/deposits.js";
+import { listening } from "../support/server.js";
 import { eventually, FAST, newCustomer, onramp, ownWorld, reached, untilTrue } from "../support/world.js";
 
 // On a busy machine calls that are held would reach their time limit before the last one is made.
@@ -40,6 +44,48 @@ it("look-ups that hang take the slots of their own connection only", async () =>
   release();
   const allDone = "SELECT bool_and(status = 'COMPLETED') FROM ramp.intents WHERE project_id = $1";
   await untilTrue(() => world.holds(allDone, [slow.id]));
+});
+
+it("deposit accounts whose provider hangs take the places of their own connection only", async () => {
+  const slow = await checkedCustomer(world);
+  expect((await open(world, slow.auth)).status).toBe(201);
+  let [asked, most] = [0, 0];
+  const frozen = createServer(({ socket, url: path }) => {
+    if (!path?.includes("deposit-accounts")) return;
+    most = Math.max(most, ++asked);
+    socket.on("close", () => asked--);
+  });
+  const url = await listening(frozen);
+  atEnd(() => frozen.close().closeAllConnections());
+  await world.rows("UPDATE ramp.provider_credentials SET url = $2 WHERE project_id = $1", [
+    slow.project.id,
+    url,
+  ]);
+  await world.rows(
+    `INSERT INTO ramp.deposit_accounts SELECT (jsonb_populate_record(a, jsonb_build_object(
+       'id', gen_random_uuid(), 'status', 'PENDING', 'next_poll_at', now() + interval '6 s'))).*
+     FROM ramp.deposit_accounts a, generate_series(1, 59) WHERE project_id = $1`,
+    [slow.project.id],
+  );
+  await untilTrue(() => asked >= 5);
+
+  const other = await checkedCustomer(world, "bea");
+  const { json } = await open(world, other.auth);
+  for (let n = 0; n < 3; n++) {
+    // Without a callback the worker alone finds what has arrived.
+    await world.sandbox.set({ mute: true });
+    await arrive(world, String(json.id));
+    await world.rows("UPDATE ramp.deposit_accounts SET next_poll_at = now() WHERE project_id = $1", [
+      other.project.id,
+    ]);
+    const arrived = "SELECT count(*) = $2 FROM ramp.intents WHERE project_id = $1 AND deposit_id IS NOT NULL";
+    await untilTrue(() => world.holds(arrived, [other.project.id, n + 1]));
+  }
+  await world.sandbox.set({ mute: false });
+  expect([asked, most]).toEqual([5, 5]);
+  await world.rows("UPDATE ramp.deposit_accounts SET next_poll_at = NULL WHERE project_id = $1", [
+    slow.project.id,
+  ]);
 });
 
 it("answers with the recorded state when the provider is slow, and goes on behind", async () => {
