@@ -48,9 +48,9 @@ function matchedByAmount(refund: IntentRefund): IntentRefund {
 
 /** One that the provider made alone, or that a restore lost. */
 function addRefund(tx: ProjectTransaction, intent: Intent, listed: Refund): Intent {
-  const { id: providerId, orderId, amount, reason, status = "SUCCEEDED", failureReason = null } = listed;
+  const { id: providerId, amount, reason, status = "SUCCEEDED", failureReason = null } = listed;
   const refund: IntentRefund = {
-    id: providerRefundIdOf(intent.id, orderId ?? providerId),
+    id: newRefundId(intent, listed),
     providerId,
     amount,
     listedAmount: amount,
@@ -72,6 +72,15 @@ function addRefund(tx: ProjectTransaction, intent: Intent, listed: Refund): Inte
     ...{ createdAt, updatedAt },
   });
   return recordRefund(tx, { ...intent, refunds: [...intent.refunds, refund] }, refund);
+}
+
+/** That of its order, so that a repeated wish finds it; where the intent has a refund of that id, one of its own. */
+function newRefundId(intent: Intent, { id: providerId, orderId = providerId }: Refund): string {
+  const taken = new Set(intent.refunds.map(({ id }) => id));
+  let id = providerRefundIdOf(intent.id, orderId);
+  for (let at = 1; taken.has(id); at++)
+    id = providerRefundIdOf(intent.id, at === 1 ? providerId : `${providerId} ${String(at)}`);
+  return id;
 }
 
 /** What an older report says of a refund that has ended moves nothing. */

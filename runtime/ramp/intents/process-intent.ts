@@ -18,7 +18,7 @@ import {
   takeLease,
 } from "./lease.js";
 import { recordAnswer } from "./provider-answers.js";
-import { callProvider, endSeries, type StepOutcome } from "./provider-steps.js";
+import { callProvider, endSeries, type StepOutcome, unrecorded } from "./provider-steps.js";
 import { prepareRefund } from "./apply-refunds.js";
 import { recordAttention } from "./transitions.js";
 
@@ -40,18 +40,27 @@ export async function processLeased<T>(ramp: IntentContext, leased: Intent, onId
     const before = intent;
     const step = nextStep(before, progress);
     const outcome = await performStep(ramp, before, step);
-    const reached = (progress = outcome.progress ?? progress);
-    const recorded = await database
-      .inProject(projectId, async (tx) => {
+    progress = outcome.progress ?? progress;
+    const record = (reported: StepOutcome): Promise<Recorded<T>> =>
+      database.inProject(projectId, async (tx) => {
         // Only the lease owner writes, so the intent in memory is the current one.
         assertLease(tx, leased);
-        const { after, isIdle } = recordOutcome(ramp, tx, before, { ...outcome, progress: reached });
+        const { after, isIdle } = recordOutcome(ramp, tx, before, {
+          ...reported,
+          progress: reported.progress ?? progress,
+        });
         if (isIdle) {
           releaseLease(tx, after, polling);
           return idle(tx, after, onIdle);
         }
         takeLease(tx, after, polling);
         return { intent: after, idle: null };
+      });
+    const recorded = await record(outcome)
+      .catch((error: unknown) => {
+        const refusal = refusedWrite(error);
+        if (refusal === null) throw error;
+        return record(unrecorded(ramp, before, { step, outcome, refusal }));
       })
       .catch((error: unknown) => {
         if (!(error instanceof PreconditionFailed)) throw error;
@@ -62,6 +71,20 @@ export async function processLeased<T>(ramp: IntentContext, leased: Intent, onId
     if (recorded.idle) return recorded.idle.value;
     intent = recorded.intent;
   }
+}
+
+/** Classes of SQLSTATE that are about what is written: data, constraints, the ramp's own guards (`RW…`). */
+const REFUSED_CLASSES: ReadonlySet<string> = new Set(["22", "23", "RW"]);
+
+/**
+ * By which error code, and which constraint, the database refuses what was written, as it would each time; null: another error,
+ * such as a lost connection. Its message can hold values.
+ */
+function refusedWrite(error: unknown): string | null {
+  const { code, constraint } = error as { readonly code?: unknown; readonly constraint?: unknown };
+  if (typeof code !== "string" || !/^[0-9A-Z]{5}$/.test(code) || !REFUSED_CLASSES.has(code.slice(0, 2)))
+    return null;
+  return typeof constraint === "string" ? `${code} ${constraint}` : code;
 }
 
 /** An intent as recorded, with the caller's value once it is idle. */

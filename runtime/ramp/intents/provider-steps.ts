@@ -35,7 +35,7 @@ import {
 import type { ProviderAnswer, ProviderStep } from "./provider-answers.js";
 import { clearRefusal } from "./transitions.js";
 import { recordSent, recordTravelRuleRefusal } from "./travel-rules.js";
-import { type AttentionReason, type Intent, isTerminal, type Progress } from "./intent.js";
+import { type AttentionReason, type Intent, isTerminal, type Progress, type Step } from "./intent.js";
 
 /** The result of a step, ready to be recorded. */
 export interface StepOutcome {
@@ -281,6 +281,25 @@ function otherOrder(call: ProviderCall): StepOutcome {
 function held(intent: Intent, problem: string): Intent {
   const seen = unacknowledged(intent, { INVALID_ANSWER: problem });
   return { ...intent, attention: { ...intent.attention, ...seen } };
+}
+
+/** What the database refuses to record would be refused again at each attempt: the operator sees it, and the next attempts wait. */
+export function unrecorded(
+  { log }: IntentContext,
+  { id, connectionId }: Intent,
+  {
+    step,
+    outcome: { answer },
+    refusal,
+  }: { readonly step: Step; readonly outcome: StepOutcome; readonly refusal: string },
+): StepOutcome {
+  log.error({ intent: id, connection: connectionId, step, reason: refusal }, "provider answer not recorded");
+  const problem = `${step}: the database refuses to record the answer (${refusal})`;
+  return {
+    apply: (_tx, current) => held({ ...current, failedAttempts: current.failedAttempts + 1 }, problem),
+    progress: "unanswered",
+    ...(answer && { answer }),
+  };
 }
 
 /** Only a refused order ends an intent. All other failures are tried again; after some attempts the intent needs attention. */

@@ -33,14 +33,22 @@ export function refundAmount({ amount, listedAmount }: IntentRefund): Amount {
   return Amount.of(listedAmount ?? amount);
 }
 
-/** The refund that is next at the provider, to be cancelled or to be sent. */
-export function openRefund(intent: {
-  readonly refunds: readonly IntentRefund[];
+interface WithPayment {
   readonly transaction: { readonly status: string } | null;
-}): IntentRefund | undefined {
+}
+
+/** Whether a payment was made, of which something can be left: also of one that was refunded whole, once a refund comes back. */
+export function isRefundable({ transaction }: WithPayment): boolean {
+  return transaction?.status === "SUCCESS" || transaction?.status === "REFUNDED";
+}
+
+/** The refund that is next at the provider, to be cancelled or to be sent. */
+export function openRefund(
+  intent: WithPayment & { readonly refunds: readonly IntentRefund[] },
+): IntentRefund | undefined {
   const open = intent.refunds.filter(isOpenRefund);
   const cancelled = open.find(({ isCancelRequested }) => isCancelRequested);
-  if (cancelled !== undefined || intent.transaction?.status !== "SUCCESS") return cancelled;
+  if (cancelled !== undefined || !isRefundable(intent)) return cancelled;
   return open.find(({ status }) => status === "REQUESTED");
 }
 
@@ -64,8 +72,9 @@ interface RefundMatch {
 }
 
 /**
- * Which known refunds a provider's list names: by the ids of both sides, else by amount and time, those that were sent first. Matched to no
- * request, a refund that the provider made under an id of its own would be made again.
+ * Which known refunds a provider's list names: by the provider's id, by ours, else by amount and time, those that were sent first. Matched to no
+ * request, a refund that the provider made under an id of its own would be made again. One that names an order that another listed one
+ * is already is new: a payout that failed and was made again, or a part of it.
  */
 export function matchRefunds(
   known: readonly IntentRefund[],
@@ -76,19 +85,28 @@ export function matchRefunds(
     if (found !== undefined) free.delete(found);
     return found ?? null;
   };
-  const byId = new Map(
-    list.map((listed) => [listed, take([...free].find((refund) => hasId(refund, listed)))]),
-  );
+  // All by one kind of id before any by the next: no two rows get one id of the provider.
+  const byId = new Map<Refund, IntentRefund | null>();
+  for (const isNamed of [hasProviderId, hasId])
+    for (const listed of list)
+      byId.set(listed, byId.get(listed) ?? take([...free].find((refund) => isNamed(refund, listed))));
   return list.map((listed) => {
     const named = byId.get(listed) ?? null;
     if (named !== null) return { listed, known: named, isByAmount: false };
-    const alike = [...free].filter((refund) => isAlike(refund, listed)).sort(bySent)[0];
+    const isOfKnown = known.some((refund) => hasId(refund, listed));
+    const alike = isOfKnown
+      ? undefined
+      : [...free].filter((refund) => isAlike(refund, listed)).sort(bySent)[0];
     return { listed, known: take(alike), isByAmount: alike !== undefined };
   });
 }
 
-function hasId({ id, providerId }: IntentRefund, listed: Refund): boolean {
-  return providerId === listed.id || id === listed.id.toLowerCase() || id === listed.orderId?.toLowerCase();
+function hasProviderId({ providerId }: IntentRefund, listed: Refund): boolean {
+  return providerId === listed.id;
+}
+
+function hasId({ id }: IntentRefund, listed: Refund): boolean {
+  return id === listed.id.toLowerCase() || id === listed.orderId?.toLowerCase();
 }
 
 /** Whether a listed refund can be this one: open, or listed under another id before. */

@@ -5,6 +5,7 @@ import {
   attentionOf,
   listed,
   NOT_YET,
+  type Paid,
   paid,
   poll,
   RECEIPT,
@@ -12,7 +13,7 @@ import {
   sentTo,
   until,
 } from "../support/refunds.js";
-import { eventually, FAST, ownWorld } from "../support/world.js";
+import { eventually, FAST, ownWorld, type Reply, untilTrue } from "../support/world.js";
 
 const world = await ownWorld({ polling: FAST });
 
@@ -92,4 +93,139 @@ describe("a listed refund is the one that was asked for", () => {
       );
     }
   });
+});
+
+/** What the journal says went back, by the provider's ids. */
+const refunded = async ({ id }: Paid): Promise<Readonly<Record<string, string>>> => {
+  const rows = await world.rows(
+    `SELECT about, sum(-amount)::float8::text AS amount FROM ramp.postings
+     WHERE intent_id = $1 AND account = 'provider' AND about LIKE 'refund%' GROUP BY about HAVING sum(amount) <> 0`,
+    [id],
+  );
+  return Object.fromEntries(rows.map(({ about, amount }) => [about, amount])) as Record<string, string>;
+};
+
+/** Refunds by origin and state, once there are as many. */
+async function settled(payment: Paid, wanted: readonly string[]): Promise<void> {
+  const states = (all: readonly Reply["json"][]): string[] =>
+    all.map(({ origin, status, amount }) => `${String(origin)} ${String(status)} ${String(amount)}`).sort();
+  await eventually(
+    () => listed(payment),
+    (all) => states(all).join() === [...wanted].sort().join(),
+  );
+}
+
+describe("listed refunds that name one order", () => {
+  const order = (id: string, orderId: string | undefined, more: Partial<Refund> = {}): Refund => ({
+    ...{ id, amount: "40.00", reason: "goods", ...more },
+    ...(orderId !== undefined && { orderId }),
+  });
+
+  it("are refunds of their own: a payout that failed and was made again", async () => {
+    const payment = await paid(world, NOT_YET);
+    const id = await refund(payment, "40");
+    await until(payment, id, "PENDING");
+    const other = await refund(payment, "40", "other");
+    await until(payment, other, "PENDING");
+    const failed = order("p1", id, { status: "FAILED" });
+    const refunds = [failed, order("p2", id, { status: "SUCCEEDED" })];
+    for (const list of [[failed], refunds, [...refunds].reverse()]) {
+      payment.provider.execution = { receipt: RECEIPT, refunds: list };
+      await poll(payment);
+      await settled(payment, [
+        "REQUEST FAILED 40.00",
+        "REQUEST PENDING 40.00",
+        ...(list.length > 1 ? ["PROVIDER SUCCEEDED 40.00"] : []),
+      ]);
+    }
+    expect(await refunded(payment)).toEqual({ "refund p2": "40" });
+    expect((await payment.call("POST", "/refund", { reason: "rest" })).json.amount).toBe("20.00");
+  });
+
+  it("are refunds of their own: partial transfers, also of an order that a restore lost", async () => {
+    const payment = await paid(world);
+    const lost = "0197c7c2-2f31-7c6a-9a3e-1f1d4e1f0b01";
+    const parts = ["30.00", "10.00", "5.00"].map((amount, at) =>
+      order(`part-${String(at)}`, lost, { amount }),
+    );
+    payment.provider.execution = { receipt: RECEIPT, refunds: parts };
+    const wanted = parts.map(({ amount }) => `PROVIDER SUCCEEDED ${amount}`);
+    await poll(payment);
+    await settled(payment, wanted);
+    payment.provider.execution = {
+      receipt: RECEIPT,
+      refunds: [...parts].reverse(),
+    };
+    await poll(payment);
+    await settled(payment, wanted);
+    expect(await refunded(payment)).toEqual({
+      "refund part-0": "30",
+      "refund part-1": "10",
+      "refund part-2": "5",
+    });
+  });
+
+  it("stay what they are where the provider names the order later", async () => {
+    const payment = await paid(world, NOT_YET);
+    const id = await refund(payment, "40");
+    await until(payment, id, "PENDING");
+    for (const orderId of [undefined, id]) {
+      const refunds = [order("p1", orderId, { amount: "39.00" })];
+      payment.provider.execution = { receipt: RECEIPT, refunds };
+      await poll(payment);
+      await settled(payment, ["REQUEST PENDING 40.00", "PROVIDER SUCCEEDED 39.00"]);
+    }
+    // A change that only an answer of after the poll can bring.
+    payment.provider.endRefunds({ status: "FAILED" });
+    await poll(payment);
+    await settled(payment, ["REQUEST PENDING 40.00", "PROVIDER FAILED 39.00"]);
+    expect(await refunded(payment)).toEqual({});
+  });
+
+  it("are new again under ids that were given away", async () => {
+    const payment = await paid(world);
+    for (const ids of [["a"], ["b"], ["a", "b"]]) {
+      payment.provider.execution = {
+        receipt: RECEIPT,
+        refunds: ids.map((id) => order(id, undefined)),
+      };
+      await poll(payment);
+      await settled(
+        payment,
+        ids.map(() => "PROVIDER SUCCEEDED 40.00"),
+      );
+      await eventually(
+        () => refunded(payment),
+        (all) => ids.every((id) => all[`refund ${id}`] === "40"),
+      );
+    }
+  });
+});
+
+it("an answer that the database refuses to record holds the intent under attention, and is looked up less often", async () => {
+  const payment = await paid(world, NOT_YET);
+  await world.rows("ALTER TABLE ramp.refund_requests ADD CONSTRAINT refused CHECK (amount <> 13.37)");
+  const refunds = [{ id: "p1", amount: "13.37", reason: "R01" }];
+  payment.provider.execution = { receipt: RECEIPT, refunds };
+  await poll(payment);
+  const attention = await eventually(
+    () => attentionOf(payment),
+    (open) => "INVALID_ANSWER" in open,
+  );
+  expect(attention).toEqual({
+    INVALID_ANSWER: "checkExecution: the database refuses to record the answer (23514 refused)",
+  });
+  expect(await listed(payment)).toEqual([]);
+  await untilTrue(() =>
+    world.holds("SELECT failed_attempts > 1 AND lease_owner IS NULL FROM ramp.intents WHERE id = $1", [
+      payment.id,
+    ]),
+  );
+  await world.rows("ALTER TABLE ramp.refund_requests DROP CONSTRAINT refused");
+  await poll(payment);
+  await settled(payment, ["PROVIDER SUCCEEDED 13.37"]);
+  await eventually(
+    () => attentionOf(payment),
+    (open) => Object.keys(open).length === 0,
+  );
 });
