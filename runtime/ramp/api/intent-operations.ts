@@ -197,8 +197,11 @@ export function intentAction(call: CustomerRequest<unknown>, change: IntentChang
       if (terms === "offered") return rampError("PRICE_CHANGED");
       const begin = async (tx: ProjectTransaction): Promise<RampError | null> => {
         if ((await readIntent(tx, id, caller.customerId)) === null) return rampError("NOT_FOUND");
-        const changed = change.record(tx, await lockIntent(tx, id), terms);
+        const intent = await lockIntent(tx, id);
+        const changed = change.record(tx, intent, terms);
         if (isRampError(changed)) return changed;
+        // A repeated change is known: who carries it out keeps the lease, and can record the answer.
+        if (changed === intent) return null;
         // The lease owner has not seen this change: this request carries it out.
         begun = { ...changed, leaseOwner };
         takeLease(tx, begun, ramp.polling);

@@ -7,7 +7,7 @@ import { REPORTED_OPEN, REPORTED_PAID } from "./attention.js";
 import { bookResolution, isSentUnknown, leftToRefund } from "./book.js";
 import { type Attention, type Intent, isErased, isTerminal, needsAttention } from "./intent.js";
 import { changeRefund, closeRefunds, recordRefund } from "./apply-refunds.js";
-import { type IntentRefund, isOpenRefund, isOverdue } from "./refund.js";
+import { type IntentRefund, isOpenRefund, isOverdue, isRefundable } from "./refund.js";
 import { total } from "./journal.js";
 import { requestCancel } from "./intent-rows.js";
 import { moveIntent, recordAttention, updateTransaction } from "./transitions.js";
@@ -158,6 +158,7 @@ export async function decideRefundCancel(
   const refund = intent.refunds.find(({ id }) => id === refundId.toLowerCase());
   if (refund === undefined) return rampError("NOT_FOUND");
   if (!isOpenRefund(refund)) return refused(`The refund is ${refund.status}: it cannot be cancelled.`);
+  if (refund.isCancelRequested) return { intent, refund };
   const isUnsent = refund.status === "REQUESTED" && !refund.isSent;
   if (!isUnsent && !(await offers(tx, intent, "refundCancels")))
     return refused(`${intent.provider} has the refund, and cancels none.`);
@@ -170,8 +171,6 @@ function isSameAmount({ amount }: RefundWish, known: IntentRefund): boolean {
   return amount === null || (DECIMAL.test(amount) && Amount.of(amount).equals(known.amount));
 }
 
-const NOTHING_LEFT = "Nothing is left to refund.";
-
 /** The amount that a new refund has, or why there can be none. */
 async function refundableAmount(
   tx: ProjectTransaction,
@@ -180,16 +179,14 @@ async function refundableAmount(
 ): Promise<string | RampError> {
   const refused = (message: string): RampError => rampError("NOT_REFUNDABLE", { message });
   const invalid = (message: string): RampError => rampError("INVALID_AMOUNT", { message });
-  if (intent.transaction?.status === "REFUNDED") return refused(NOTHING_LEFT);
-  if (intent.transaction?.status !== "SUCCESS")
-    return refused("Only a payment that is SUCCESS can be refunded.");
+  if (!isRefundable(intent)) return refused("Only a payment that is SUCCESS can be refunded.");
   if (!(await offers(tx, intent, "refunds"))) return refused(`${intent.provider} offers no refunds.`);
   if (isSentUnknown(intent))
     return refused(
       `${intent.provider} does not say what the source sent. Refund once its receipt does, or once you have resolved the intent.`,
     );
   const left = leftToRefund(intent);
-  if (!left.isPositive()) return refused(NOTHING_LEFT);
+  if (!left.isPositive()) return refused("Nothing is left to refund.");
   const currency = (await readCurrencies(tx)).get(intent.src.currencyCode);
   if (wanted !== null && !DECIMAL.test(wanted)) return invalid(`${wanted} is not an amount such as 10.00.`);
   const read = readAmount(wanted ?? left.text(), currency);

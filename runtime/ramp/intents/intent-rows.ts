@@ -134,12 +134,12 @@ export async function listIntents(
   return rows.map((row) => ({ ...intentOf(row, tx.now), nextChange: row.nextChange }));
 }
 
-/** Records that the customer cancels. */
+/** Records that the customer cancels. Repeated, the intent stays as it is. */
 export function requestCancel(tx: ProjectTransaction, intent: Intent): Intent {
-  tx.write(
-    `UPDATE ramp.intents SET cancel_requested_at = COALESCE(cancel_requested_at, now()) WHERE ${OF_PROJECT} AND id = $1`,
-    [intent.id],
-  );
+  if (intent.isCancelRequested) return intent;
+  tx.write(`UPDATE ramp.intents SET cancel_requested_at = now() WHERE ${OF_PROJECT} AND id = $1`, [
+    intent.id,
+  ]);
   return { ...intent, isCancelRequested: true };
 }
 

@@ -29,9 +29,11 @@ async function changeIntent(
   const found = await findIntent(database, id);
   if (found === null) return failed(`There is no intent ${id}.`);
   return database.asOperatorOf(found, async (tx) => {
-    const changed = await change(tx, await lockIntent(tx, id));
+    const intent = await lockIntent(tx, id);
+    const changed = await change(tx, intent);
     if (isRampError(changed)) return failed(changed.message);
-    pollNow(tx, id);
+    // A repeated decision is known: who carries it out keeps the lease, and can record the answer.
+    if (changed !== intent) pollNow(tx, id);
     return succeeded({ intentId: changed.id, status: changed.status });
   });
 }
@@ -47,7 +49,7 @@ async function findIntent(database: RampDatabase, id: string): Promise<ProjectId
 
 /** Looks the intent up at its provider now. A running server does it. */
 export function pollIntent(database: RampDatabase, id: string): Promise<Outcome<ActionResult>> {
-  return changeIntent(database, id, (_tx, intent) => intent);
+  return changeIntent(database, id, (_tx, intent) => ({ ...intent }));
 }
 
 export function cancelIntent(database: RampDatabase, id: string): Promise<Outcome<ActionResult>> {

@@ -102,6 +102,8 @@ export class CardProvider {
   answerLookUp: () => Promise<void> = () => Promise.resolve();
   /** Awaited before an order is answered. */
   answerOrder: () => Promise<void> = () => Promise.resolve();
+  /** Awaited before a cancel is answered. */
+  answerCancel: () => Promise<void> = () => Promise.resolve();
   /** What answers about executions say beside id, reference and status. */
   execution: Partial<Execution> = {};
   /** The bytes of an answer. */
@@ -218,6 +220,7 @@ export class CardProvider {
     const isLookUp = method === "GET" && path.startsWith("/executions/");
     if (isLookUp && !this.received.has(path.split("/")[2] ?? "")) return refuse(404, "UNKNOWN_ORDER");
     if (isLookUp) await this.answerLookUp();
+    else if (path.endsWith("/cancel")) await this.answerCancel();
     else if (key !== "") await this.answerOrder();
     response.writeHead(200, { "content-type": "application/json" }).end(this.encode(body));
   }

@@ -43,8 +43,11 @@ function decision(
 ): IdempotentOperation {
   const begin = async (tx: ProjectTransaction): Promise<RampAnswer> => {
     if ((await readIntent(tx, id)) === null) return rampError("NOT_FOUND");
-    const decided = await decide(tx, await lockIntent(tx, id));
+    const intent = await lockIntent(tx, id);
+    const decided = await decide(tx, intent);
     if (isRampError(decided)) return decided;
+    // A repeated decision is known: who carries it out keeps the lease, and can record the answer.
+    if (decided.intent === intent) return jsonResponse(202, decided.answer);
     const entry = { actor: "project", action, projectId, intentId: id, note, arguments: given };
     recordAudited(tx, entry, decided.intent.status);
     pollNow(tx, id);
