@@ -1,6 +1,6 @@
 import { ComputedValue, OF_PROJECT, ofProject, type ProjectTransaction } from "../database/transaction.js";
 import type { ProviderContext } from "../providers/provider-connections.js";
-import { type Intent, isOffered, isTerminal, needsAttention } from "./intent.js";
+import { type Intent, isOffered, isOver, isTerminal, needsAttention } from "./intent.js";
 import { openRefund } from "./refund.js";
 
 /**
@@ -119,7 +119,7 @@ function nextPollAt(intent: Intent, policy: PollingPolicy, now: number): Date | 
   const { firstBackoffMs, maxBackoffMs } = policy;
   if (isTerminal(status) && !openRefund(intent)) return nextFollowUpAt(intent, policy, now);
   // What waits to be accepted causes no change: no poll until another price is due.
-  if (intent.newPrice !== null && isOffered(intent))
+  if (intent.newPrice !== null && isOffered(intent) && !isOver(intent))
     return new Date(Math.min(new Date(intent.newPrice.expiresAt).getTime(), expiresAt.getTime()));
   if (failedAttempts > 0)
     return new Date(now + Math.min(firstBackoffMs * 2 ** Math.min(failedAttempts - 1, 20), maxBackoffMs));

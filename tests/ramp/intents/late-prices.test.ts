@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { showIntent } from "../../../runtime/ramp/operator/diagnostics.js";
 import { FEES, ownCards } from "../support/card-provider.js";
-import { eventually, made, ownWorld, type Reply } from "../support/world.js";
+import { eventually, made, ownWorld, type Reply, untilTrue } from "../support/world.js";
 
 const world = await ownWorld();
 
@@ -265,6 +265,31 @@ describe("an order that is refused for its price", () => {
     expect(json.intent).not.toHaveProperty("refusal");
     expect(json.intent.price.destAmount).toBe("99.000000");
   });
+
+  it.each(["CANCELLED", "EXPIRED"])(
+    "is offered no longer once it is to be %s: a provider that fails is asked again after growing pauses, not at the offer's end",
+    async (end) => {
+      const { execute, untilOver, provider, id, auth, read } = await late("3.00");
+      await untilOver();
+      await execute();
+      expect((await read()).json.intent.newPrice).toBeDefined();
+      provider.keyId = "rotated";
+      if (end === "CANCELLED") await world.call("POST", `/v1/intent/${id}/cancel`, { auth });
+      else
+        await world.rows("UPDATE ramp.intents SET expires_at = now(), next_poll_at = now() WHERE id = $1", [
+          id,
+        ]);
+      const planned = "next_poll_at > now() AND next_poll_at < now() + interval '10 s'";
+      await untilTrue(() =>
+        world.holds(
+          `SELECT lease_owner IS NULL AND failed_attempts > 1 AND ${planned} FROM ramp.intents WHERE id = $1`,
+          [id],
+        ),
+      );
+      provider.keyId = "key";
+      await eventually(read, ({ json }) => json.intent.status === end);
+    },
+  );
 
   it("ends with the intent, and posts nothing then", async () => {
     const { execute, provider, offered, id, auth, read } = await late("3.00");
