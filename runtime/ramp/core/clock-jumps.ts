@@ -1,3 +1,4 @@
+import os from "node:os";
 import { IntervalJob } from "@routewright/runtime/internal/core/http/claim-worker.js";
 import type { CoreContext } from "./context.js";
 import { type ClockReading, RECORDED_JUMPS } from "../database/clock.js";
@@ -9,10 +10,20 @@ const READ_MS = 1_000;
 /** A smaller step does no harm: a lease lasts two minutes. */
 const JUMP_MS = 60_000;
 
-/** What a jump moves: each deadline keeps the time that was left, so that nothing expires by it and nothing waits for it. */
+/** A time within JSON, moved; what has none stays. */
+const movedTime = (column: string): string =>
+  `CASE WHEN ${column} ->> 'expiresAt' IS NULL THEN ${column} ELSE jsonb_set(${column}, '{expiresAt}', to_jsonb(
+     to_char(((${column} ->> 'expiresAt')::timestamptz + $1) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))) END`;
+
+/**
+ * What a jump moves: each deadline keeps the time that was left, so that nothing expires by it and nothing waits for it. A test lists all
+ * columns of times, with why the others stay.
+ */
 const DEADLINES = [
   `UPDATE ramp.intents SET expires_at = expires_at + $1, next_poll_at = next_poll_at + $1,
-     lease_expires_at = lease_expires_at + $1 WHERE next_poll_at IS NOT NULL`,
+     lease_expires_at = lease_expires_at + $1, new_price = ${movedTime("new_price")} WHERE next_poll_at IS NOT NULL`,
+  "UPDATE ramp.deposit_accounts SET next_poll_at = next_poll_at + $1 WHERE next_poll_at IS NOT NULL",
+  "UPDATE ramp.provider_connections SET capabilities_at = capabilities_at + $1",
   "UPDATE ramp.idempotency_claims SET expires_at = expires_at + $1, owned_until = owned_until + $1",
   "UPDATE ramp.quotes SET expires_at = expires_at + $1",
   "UPDATE ramp.webhook_secrets SET signs_until = signs_until + $1",
@@ -20,12 +31,16 @@ const DEADLINES = [
      WHERE status = 'PENDING'`,
 ] as const;
 
+/** A reading, and for how long this machine was suspended before it, in milliseconds from any start. */
+interface WatchedReading extends ClockReading {
+  readonly suspended: number;
+}
+
 /**
- * Reads the database's clock each second. Where it moved on by another time than the process's monotonic clock it has jumped:
- * the first server to see that records it and moves the deadlines. `routewright ramp doctor` shows it.
+ * Reads the database's clock each second. Where it moved on by another time than passed on this machine it has jumped: the first server to see that records it and moves the deadlines. `routewright ramp doctor` shows it.
  */
 export function watchClock({ database, log }: CoreContext): IntervalJob {
-  let last: ClockReading | null = null;
+  let last: WatchedReading | null = null;
   let isOff = false;
   return new IntervalJob("clock failed", READ_MS, log, async () => {
     const reading = await readClock(database);
@@ -49,18 +64,22 @@ export function secondsAhead({ clock }: RampDatabase): number {
   return Math.abs(ahead) >= JUMP_MS ? Math.round(ahead / 1_000) : 0;
 }
 
-async function readClock(database: RampDatabase): Promise<ClockReading> {
+async function readClock(database: RampDatabase): Promise<WatchedReading> {
   const before = performance.now();
   const row = await database.operator.row<{ at: Date; recorded: number }>(
     `SELECT now() AS at, ${RECORDED_JUMPS} AS recorded`,
   );
   if (row === null) throw new Error("The database gave no time.");
-  return { at: row.at.getTime(), recorded: row.recorded, before, after: performance.now() };
+  const after = performance.now();
+  // The time since the boot goes on while a machine is suspended, where the monotonic clock stands still.
+  const suspended = os.uptime() * 1_000 - after;
+  return { at: row.at.getTime(), recorded: row.recorded, before, after, suspended };
 }
 
 /** By how much the database's clock moved more than the time that passed, beyond the jumps that are recorded. */
-function jumpBetween(last: ClockReading, reading: ClockReading): number {
-  const moved = reading.at - reading.recorded - (last.at - last.recorded);
+export function jumpBetween(last: WatchedReading, reading: WatchedReading): number {
+  const known = (of: WatchedReading): number => of.recorded + of.suspended;
+  const moved = reading.at - last.at - (known(reading) - known(last));
   const [least, most] = [reading.before - last.after, reading.after - last.before];
   return moved > most ? moved - most : Math.min(moved - least, 0);
 }
