@@ -5,7 +5,7 @@ import type { Model } from "../manifest/model.js";
 import { columnEntries, marksOf, requiredTier } from "../manifest/node-meta.js";
 import { formatValue } from "../manifest/strings.js";
 import { type CatalogueEntry, complaint, type Warning } from "./catalogue.js";
-import { ancestorsOf, inheritedPrivacyOf } from "./lineage.js";
+import { ancestorsOf, inheritedPrivacyOf } from "./inherited-privacy.js";
 
 /**
  * The endpoint without filters by a private column that no row of it shows, below the tier that the mark asks for: a caller who

@@ -5,7 +5,7 @@ import { groupedBy, servedPaths } from "@routewright/runtime/model";
 import type { HeldBackEndpoint } from "@routewright/runtime/server";
 import { inDocumentedOrder } from "../catalogue/path.js";
 import { readCatalogueIn } from "../catalogue/catalogue-file.js";
-import { readLineage } from "../catalogue/lineage.js";
+import { readLineage } from "../catalogue/lineage-file.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, readAcceptFile } from "../report/accept-file.js";
 import { type Change, isFailing } from "./change.js";

@@ -5,7 +5,7 @@ import { failed, type Outcome, type Plans, succeeded, type Tier } from "@routewr
 import { catalogueOf, type SchemaMap } from "../catalogue/build.js";
 import type { MaxAge } from "../catalogue/settings/max-age.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
-import { readLineage } from "../catalogue/lineage.js";
+import { readLineage } from "../catalogue/lineage-file.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { readModels } from "../manifest/catalog.js";
 import type { PublishRules } from "../manifest/publish-rules.js";

@@ -2,7 +2,7 @@ import { digestOf } from "@routewright/runtime/model";
 import { byText, visibleJson } from "../manifest/strings.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { catalogueText, entryText, hasSameEndpoints } from "../catalogue/catalogue-file.js";
-import { lineageText } from "../catalogue/lineage.js";
+import { lineageText } from "../catalogue/lineage-file.js";
 import { withSuccessorChanges } from "../diff/successor-changes.js";
 import { CATALOGUE_FILE, type Kept } from "./kept.js";
 import { type OpenApiOptions, openApiBytes } from "./openapi/document.js";

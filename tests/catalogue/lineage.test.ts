@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { catalogueOf } from "../../generator/catalogue/build.js";
-import { lineageText } from "../../generator/catalogue/lineage.js";
+import { lineageText } from "../../generator/catalogue/lineage-file.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
 
 const model = (name: string, parents: readonly string[], tags: readonly string[] = []) => ({

@@ -4,7 +4,7 @@ import { catalogueOfText } from "../catalogue/catalogues.js";
 import { CALENDAR, catalogueFrom, changesBetween } from "./catalogues.js";
 import { compareCatalogues } from "../../generator/diff/compare-catalogues.js";
 import { catalogueText, readCatalogue } from "../../generator/catalogue/catalogue-file.js";
-import { lineageText, readLineage } from "../../generator/catalogue/lineage.js";
+import { lineageText, readLineage } from "../../generator/catalogue/lineage-file.js";
 import type { Catalogue } from "../../generator/catalogue/catalogue.js";
 import type { Raw } from "./feature-model.js";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { catalogueOf } from "../../generator/catalogue/build.js";
 import { catalogueText } from "../../generator/catalogue/catalogue-file.js";
-import { lineageText } from "../../generator/catalogue/lineage.js";
+import { lineageText } from "../../generator/catalogue/lineage-file.js";
 import { verify } from "../../generator/commands/verify.js";
 import { readModels } from "../../generator/manifest/catalog.js";
 import { atEnd } from "../support/at-end.js";

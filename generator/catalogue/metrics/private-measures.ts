@@ -3,7 +3,7 @@ import type { Manifest } from "../../manifest/manifest.js";
 import type { Model } from "../../manifest/model.js";
 import { formatValue } from "../../manifest/strings.js";
 import { type CatalogueEntry, complaint, type Problem } from "../catalogue.js";
-import { inheritedPrivacyOf } from "../lineage.js";
+import { inheritedPrivacyOf } from "../inherited-privacy.js";
 
 /** Measures of a model that show a private column, its own or an inherited one. Counts say nothing of a value. */
 export function privateMeasures(

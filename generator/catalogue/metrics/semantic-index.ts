@@ -19,7 +19,7 @@ import type {
   SemanticSpine,
 } from "../../manifest/semantic-layer.js";
 import { type PrivateMarks, WHOLE } from "../catalogue.js";
-import { inheritedPrivacyOf } from "../lineage.js";
+import { inheritedPrivacyOf } from "../inherited-privacy.js";
 import { isPublished } from "../../manifest/publishing.js";
 import { dataTypeOf } from "../types/read-type.js";
 import { misspeltKeys, unreadSettings } from "./metric-settings.js";
