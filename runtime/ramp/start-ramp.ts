@@ -106,7 +106,10 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
     },
     host,
     port,
-  );
+  ).catch((error: unknown) => {
+    rates.close();
+    throw error;
+  });
   try {
     const ramp = await openRamp(options, { database, vault, publicUrl: options.publicUrl ?? server.url });
     const { limits = RAMP_DEFAULTS.limits, retentionDays = RAMP_DEFAULTS.retentionDays } = options;
