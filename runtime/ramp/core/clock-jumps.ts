@@ -31,13 +31,20 @@ const DEADLINES = [
      WHERE status = 'PENDING'`,
 ] as const;
 
-/** A reading, and for how long this machine was suspended before it, in milliseconds from any start. */
+/**
+ * A reading between two times since the boot of this machine, in milliseconds. They go on while the machine is suspended, where the monotonic
+ * clock stands still; to 10 ms on Linux, to a second elsewhere.
+ */
 interface WatchedReading extends ClockReading {
-  readonly suspended: number;
+  readonly upBefore: number;
+  readonly upAfter: number;
 }
 
+const upFor = (): number => os.uptime() * 1_000;
+
 /**
- * Reads the database's clock each second. Where it moved on by another time than passed on this machine it has jumped: the first server to see that records it and moves the deadlines. `routewright ramp doctor` shows it.
+ * Reads the database's clock each second. Where it moved on by another time than passed on this machine it has jumped:
+ * the first server to see that records it and moves the deadlines. `routewright ramp doctor` shows it.
  */
 export function watchClock({ database, log }: CoreContext): IntervalJob {
   let last: WatchedReading | null = null;
@@ -65,22 +72,20 @@ export function secondsAhead({ clock }: RampDatabase): number {
 }
 
 async function readClock(database: RampDatabase): Promise<WatchedReading> {
+  const upBefore = upFor();
   const before = performance.now();
   const row = await database.operator.row<{ at: Date; recorded: number }>(
     `SELECT now() AS at, ${RECORDED_JUMPS} AS recorded`,
   );
   if (row === null) throw new Error("The database gave no time.");
   const after = performance.now();
-  // The time since the boot goes on while a machine is suspended, where the monotonic clock stands still.
-  const suspended = os.uptime() * 1_000 - after;
-  return { at: row.at.getTime(), recorded: row.recorded, before, after, suspended };
+  return { at: row.at.getTime(), recorded: row.recorded, before, after, upBefore, upAfter: upFor() };
 }
 
 /** By how much the database's clock moved more than the time that passed, beyond the jumps that are recorded. */
 export function jumpBetween(last: WatchedReading, reading: WatchedReading): number {
-  const known = (of: WatchedReading): number => of.recorded + of.suspended;
-  const moved = reading.at - last.at - (known(reading) - known(last));
-  const [least, most] = [reading.before - last.after, reading.after - last.before];
+  const moved = reading.at - reading.recorded - (last.at - last.recorded);
+  const [least, most] = [reading.upBefore - last.upAfter, reading.upAfter - last.upBefore];
   return moved > most ? moved - most : Math.min(moved - least, 0);
 }
 

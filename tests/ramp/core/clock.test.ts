@@ -208,10 +208,22 @@ it.each([1, -1])(
 
 it("a machine that was suspended sees no jump, and one beside it does", () => {
   const hours = 6 * 60 * 60_000;
-  const last = { at: 1_000_000, recorded: 0, before: 500, after: 510, suspended: 30_000 };
-  const resumed = { at: last.at + hours + 1_000, recorded: 0, before: 1_500, after: 1_510 };
-  expect(Math.abs(jumpBetween(last, { ...resumed, suspended: 30_000 + hours }))).toBeLessThan(100);
-  expect(jumpBetween(last, { ...resumed, suspended: 30_000 })).toBeGreaterThan(hours - 100);
+  const last = { at: 1_000_000, recorded: 0, before: 500, after: 510, upBefore: 9_500, upAfter: 9_510 };
+  const next = {
+    ...last,
+    at: last.at + 1_000,
+    before: 1_500,
+    after: 1_510,
+    upBefore: 10_500,
+    upAfter: 10_510,
+  };
+  expect(jumpBetween(last, next)).toBe(0);
+  const resumed = { ...next, at: next.at + hours, upBefore: 10_500 + hours, upAfter: 10_510 + hours };
+  expect(jumpBetween(last, resumed)).toBe(0);
+  // Suspended while the answer was on its way, whenever the database gave it.
+  expect(jumpBetween(last, { ...next, upAfter: 10_510 + hours })).toBe(0);
+  expect(jumpBetween(last, { ...resumed, upBefore: 10_500 })).toBe(0);
+  expect(jumpBetween(last, { ...next, at: next.at + hours })).toBeGreaterThan(hours - 100);
 });
 
 /** Gives the database a clock that the test moves: `now()` of new sessions is another function. */
