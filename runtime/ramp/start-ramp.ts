@@ -201,6 +201,12 @@ const EXPIRED = [
     table: "webhook_deliveries",
     where: "status <> 'PENDING' AND updated_at < now() - make_interval(days => $days)",
   },
+  // Written by a transaction that had found the endpoint before it was deleted (`dropWebhook`).
+  {
+    table: "webhook_deliveries",
+    where: `status = 'PENDING' AND EXISTS (SELECT FROM ramp.webhook_endpoints e WHERE e.project_id = webhook_deliveries.project_id
+      AND e.id = webhook_deliveries.endpoint_id AND e.deleted_at < now() - interval '1 hour')`,
+  },
   {
     table: "events",
     where: `created_at < now() - make_interval(days => $days) AND NOT EXISTS (SELECT FROM ramp.webhook_deliveries d

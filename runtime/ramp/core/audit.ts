@@ -27,14 +27,13 @@ export async function audited<T>(
   await database.asOperator((tx) => Promise.resolve(tx.insert("audit_log", { id, ...action })));
   const end = (outcome: string): Promise<unknown> =>
     database.operator.rows("UPDATE ramp.audit_log SET outcome = $2 WHERE id = $1", [id, outcome]);
-  try {
-    const result = await run();
-    await end(outcomeOf(result));
-    return result;
-  } catch (error) {
+  const result = await run().catch(async (error: unknown) => {
     await end("failed").catch(() => undefined);
     throw error;
-  }
+  });
+  // Where this fails the action has no outcome: it may not be recorded as one that failed.
+  await end(outcomeOf(result));
+  return result;
 }
 
 /** Records an action in the transaction that carries it out: both are there, or neither. */

@@ -6,6 +6,7 @@ import { CACHES, cacheBytes } from "../../../runtime/core/http/bounded-cache.js"
 import { check, providerViolations } from "../../../runtime/ramp/core/json-schema.js";
 import { diagnose, showIntent } from "../../../runtime/ramp/operator/diagnostics.js";
 import { connectProvider } from "../../../runtime/ramp/operator/integrations.js";
+import { deleteWebhook } from "../../../runtime/ramp/webhooks/endpoints.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import { Vault } from "../../../runtime/ramp/core/vault.js";
 import { startProcess } from "../support/processes.js";
@@ -154,6 +155,52 @@ describe("housekeeping", () => {
     expect(new Set(await events())).toEqual(new Set(others));
     expect(await answers()).toEqual([]);
   });
+
+  it("deletes what was to be delivered to an endpoint that was deleted meanwhile", async () => {
+    const own = await world.project();
+    const { webhookId } = await world.webhook(own, "http://127.0.0.1:1/");
+    const auth = await newCustomer(world, own);
+    const create = () => world.call("POST", "/v1/intent", { auth, body: onramp() });
+    expect((await create()).status).toBe(201);
+    // An event that has found the endpoint waits for its time while the endpoint is deleted.
+    const held = queryAt(
+      world.databaseUrl,
+      `BEGIN; SELECT FROM ramp.change_times WHERE project_id = '${own.id}' FOR UPDATE; SELECT pg_sleep(3); COMMIT`,
+    );
+    const waits =
+      "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE $1 AND";
+    await untilTrue(() => world.holds(`${waits} wait_event = 'PgSleep'`, ["%pg_sleep(3)%"]));
+    const created = create();
+    await untilTrue(() => world.holds(`${waits} wait_event_type = 'Lock'`, ["WITH given AS%"]));
+    made(await deleteWebhook(world.database, own.id, webhookId));
+    await Promise.all([held, created]);
+    const pending = () =>
+      world.rows("SELECT FROM ramp.webhook_deliveries WHERE project_id = $1 AND status = 'PENDING'", [
+        own.id,
+      ]);
+    expect(await pending()).not.toEqual([]);
+    await world.rows(
+      "UPDATE ramp.webhook_endpoints SET deleted_at = now() - interval '2 hours' WHERE id = $1",
+      [webhookId],
+    );
+    await deleteExpired({ database: world.database, log: SERVER.log }, 90);
+    expect(await pending()).toEqual([]);
+  });
+});
+
+it("an action that was carried out is never recorded as failed", async () => {
+  const own = await world.project();
+  await newCustomer(world, own, "erased");
+  await world.rows(`CREATE FUNCTION ramp.refuse_outcome() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
+    CREATE TRIGGER refuse_outcome BEFORE UPDATE ON ramp.audit_log FOR EACH ROW WHEN (NEW.outcome <> 'failed') EXECUTE FUNCTION ramp.refuse_outcome()`);
+  const { status } = await world.call("DELETE", "/v1/customers/erased", { auth: own.basic });
+  await world.rows("DROP TRIGGER refuse_outcome ON ramp.audit_log");
+  expect(status).toBe(500);
+  expect((await world.call("DELETE", "/v1/customers/erased", { auth: own.basic })).status).toBe(404);
+  const logged = await world.rows("SELECT outcome FROM ramp.audit_log WHERE project_id = $1 ORDER BY at", [
+    own.id,
+  ]);
+  expect(logged[0]).toEqual({ outcome: null });
 });
 
 it("compiled schemas are bounded however many forms providers send, and equal ones are compiled once", () => {
