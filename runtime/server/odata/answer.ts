@@ -48,6 +48,8 @@ export async function answerOdata(
   const resolved = await resolving;
   times.end("resolve");
   if (isHttpError(resolved)) return resolved;
+  const exceeded = await context.caller.key?.use?.take(context);
+  if (exceeded) return exceeded;
   const { query } = resolved;
   exchange.parameters = parameterNames(endpoint, query);
   if (gateway.usageShapes) exchange.shape = shapeOf(endpoint, query, "OData", context.caller.tier);

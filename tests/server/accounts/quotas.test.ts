@@ -5,7 +5,7 @@ import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
 import type { OwnFigures, Plans } from "../../../runtime/core/model/organization-plan.js";
 import { atEnd } from "../../support/at-end.js";
 import { ownDatabase, ownSchema, queryAt } from "../../support/database.js";
-import { sendRequest } from "../../support/http-client.js";
+import { post, sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { generateInto, ownFolder, startFolder } from "../../support/service.js";
 
@@ -58,8 +58,16 @@ async function serve(plan: string, servers = 1) {
   for (let i = 0; i < servers; i++)
     services.push(await startFolder(folder, { KEYS_DATABASE_URL: databaseUrl }));
   let served = 0;
-  const ask = async (path = "/v1/shop/sales", headers: Readonly<Record<string, string>> = {}, server = 0) => {
-    const reply = await sendRequest(services[server]?.url ?? "", path, { key, headers });
+  const ask = async (
+    path = "/v1/shop/sales",
+    headers: Readonly<Record<string, string>> = {},
+    server = 0,
+    body?: unknown,
+  ) => {
+    const url = services[server]?.url ?? "";
+    const reply = await (body === undefined
+      ? sendRequest(url, path, { key, headers })
+      : post(url, path, body, { key, headers }));
     if (reply.status === 200) served++;
     return reply;
   };
@@ -98,6 +106,23 @@ describe("an organization with a quota of requests", () => {
       type: "https://iana.org/assignments/http-problem-types#quota-exceeded",
       "violated-policies": ["month"],
     });
+    await expect.poll(async () => (await used())[0], SOON).toBe(5);
+  });
+
+  it("counts requests for rows by OData and parts of a batch, which are refused then", async () => {
+    const { ask, used } = await serve("small");
+    for (const path of ["/odata/shop__sales", "/odata/shop__sales?$top=2", "/odata/shop__sales/$count"])
+      expect([path, (await ask(path)).status]).toEqual([path, 200]);
+    const batch = await ask("/odata/$batch", {}, 0, {
+      requests: ["a", "b", "c"].map((id) => ({
+        id,
+        method: "GET",
+        url: `shop__sales?$top=${String(id.length)}`,
+      })),
+    });
+    const { responses } = JSON.parse(batch.text) as { responses: readonly { readonly status: number }[] };
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 429]);
+    expect((await ask("/odata/shop__sales")).status).toBe(429);
     await expect.poll(async () => (await used())[0], SOON).toBe(5);
   });
 
