@@ -97,6 +97,10 @@ export class Events {
       await store.close();
       throw error;
     });
+    if (this.#isClosed) {
+      await opened.store.close();
+      return null;
+    }
     this.#log = opened;
     this.#options.onOpen?.(opened);
     // Who asks first gets what happens from now on.
@@ -124,6 +128,6 @@ const NOT_KEPT =
 
 /** Whether a try later cannot do: a missing right, a wrong address or a missing package. */
 function isRefused(error: unknown): boolean {
-  const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown };
-  return cause !== undefined || /^(28|3D|3F|42|25006)/.test(String(code));
+  const { code, cause } = error as { readonly code?: unknown; readonly cause?: NodeJS.ErrnoException };
+  return cause?.code === "ERR_MODULE_NOT_FOUND" || /^(28|3D|3F|42)/.test(String(code));
 }
