@@ -56,6 +56,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/server/odata/rows.test.ts",
   "tests/server/odata/apply.test.ts",
   "tests/server/odata/changing-rows.test.ts",
+  "tests/server/odata/left-streams.test.ts",
   "tests/server/odata/batch.test.ts",
   "tests/server/odata/refusals.test.ts",
   "tests/diff/oracle/oracle.test.ts",

@@ -117,9 +117,12 @@ async function rowsOf(
     const rows = await gateway.results.get(resultKey, checked, context, build?.id ?? null);
     const answer = answerOf(checked, rows, { version, tag }, claims);
     const isWhole = reader.wantsTotal !== true && reader.readsPart === undefined;
-    const whole = isWhole ? answer : await withTotalAndLength(gateway, endpoint, answer, key, reader);
+    const whole = isWhole
+      ? answer
+      : await orEndStream(answer, withTotalAndLength(gateway, endpoint, answer, key, reader));
     const { types } = query.selection.keyset ?? {};
-    if (types === undefined || (await isAtCursor(gateway, query, types, version))) return whole;
+    if (types === undefined || (await orEndStream(whole, isAtCursor(gateway, query, types, version))))
+      return whole;
     return await withoutRows(whole, httpError("invalidCursor"));
   } catch (error) {
     return errorOf(gateway, endpoint, reader, error);
@@ -198,6 +201,16 @@ async function withoutRows({ result }: Answer, error: HttpError): Promise<HttpEr
   return error;
 }
 
+/** What follows a query. Where that fails, the query's stream ends: its caller's share would stay in use. */
+async function orEndStream<T>({ result }: Answer, following: Promise<T>): Promise<T> {
+  try {
+    return await following;
+  } catch (error) {
+    if (result?.kind === "stream") await result.stream.chunks.return();
+    throw error;
+  }
+}
+
 /** The answer with the number of all rows and with a length, where the request asks for them. */
 async function withTotalAndLength(
   gateway: Gateway,
@@ -206,20 +219,12 @@ async function withTotalAndLength(
   key: string,
   reader: RowsContext,
 ): Promise<Answer> {
-  const { result, version } = answer;
-  try {
-    const counted =
-      reader.wantsTotal === true
-        ? { ...answer, total: await totalOf(gateway, answer, contextOf(reader, version)) }
-        : answer;
-    return reader.readsPart === undefined
-      ? counted
-      : await wholeAnswer(gateway, endpoint, counted, key, reader);
-  } catch (error) {
-    // Otherwise the connection and the caller's share of a stream would stay in use.
-    if (result.kind === "stream") await result.stream.chunks.return();
-    throw error;
-  }
+  const { version } = answer;
+  const counted =
+    reader.wantsTotal === true
+      ? { ...answer, total: await totalOf(gateway, answer, contextOf(reader, version)) }
+      : answer;
+  return reader.readsPart === undefined ? counted : wholeAnswer(gateway, endpoint, counted, key, reader);
 }
 
 /** The answer with a length, kept for the parts that follow. Of parts that are read at once, the first result counts for all. */

@@ -103,7 +103,17 @@ export class SpooledRows implements RowChunks {
     this.#signal();
   }
 
+  /** A stream that fails ends as one that is read to its end: its reader need not call `return`. */
   async next(): Promise<IteratorResult<Buffer, StreamEnd>> {
+    try {
+      return await this.#next();
+    } catch (error) {
+      await this.return();
+      throw error;
+    }
+  }
+
+  async #next(): Promise<IteratorResult<Buffer, StreamEnd>> {
     for (;;) {
       const value = await this.#shift();
       if (value !== null) return { done: false, value };
