@@ -1,5 +1,5 @@
 import type { Keyset, KeyValues, ResolvedQuery } from "../model/query.js";
-import { reachedTimeLimit } from "../warehouse/query-errors.js";
+import { QueryAbandoned, reachedTimeLimit } from "../warehouse/query-errors.js";
 import type { BufferedRows, QueryContext, Rows, Warehouse } from "../warehouse/warehouse.js";
 import type { Cursors } from "./cursors.js";
 import type { AnsweredRows, QueryResult } from "./answer.js";
@@ -65,8 +65,8 @@ export class ResultService {
   }
 
   /**
-   * Waits for another caller's query. Runs its own if that one became a stream, which has one reader, or if only the other
-   * caller's time limit was reached.
+   * Waits for another caller's query. Runs its own if that one became a stream, which has one reader, if only the other
+   * caller's time limit was reached, or if it was abandoned as it began.
    */
   async #wait(
     promise: Promise<QueryResult>,
@@ -79,6 +79,7 @@ export class ResultService {
       const result = await promise;
       if (result.kind === "buffered") return { result, hasRunQuery: false, ownsResult: false };
     } catch (error) {
+      if (error instanceof QueryAbandoned && context.isStillNeeded()) return getAgain();
       const waitedMs = performance.now() - started;
       if (!reachedTimeLimit(error) || waitedMs > WAITED_SHARE * query.timeoutMs) throw error;
       return getAgain();
