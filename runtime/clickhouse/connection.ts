@@ -89,8 +89,12 @@ export class ClickhouseConnection {
   /** The text of a small result. */
   async text(request: ClickhouseRequest): Promise<string> {
     const running = await this.run(request);
-    const { parts } = await readFirst(running, new BodyReader(running.exceptionTag), Infinity);
-    return joined(parts).toString();
+    try {
+      const { parts } = await readFirst(running, new BodyReader(running.exceptionTag), Infinity);
+      return joined(parts).toString();
+    } finally {
+      running.cancel();
+    }
   }
 
   /** Pings the server, unless the last answer is a moment old; concurrent callers share a ping. Resolves with whether it is up. */

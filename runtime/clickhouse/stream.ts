@@ -168,6 +168,11 @@ class Chunks {
 /** What `open` makes of the response to a request, at once; rejects with a `ClickhouseError` where it is no success. */
 export function responseTo<T>(request: ClientRequest, open: (response: IncomingMessage) => T): Promise<T> {
   return new Promise((resolve, reject) => {
+    // A 101 has neither a response nor an error.
+    request.on("upgrade", (_, socket) => {
+      socket.destroy();
+      reject(new ClickhouseError("The server answers with another protocol."));
+    });
     request.on("error", reject).on("response", (response) => {
       if (response.statusCode === 200) resolve(open(response));
       else errorOf(response).then(reject, reject);
