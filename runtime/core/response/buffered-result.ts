@@ -100,6 +100,7 @@ export class BufferedResult {
     if (known) return known;
     const made = this.#isKept ? this.#keptCopy(encoding) : compress(encoding, this.body);
     this.#compressed.set(encoding, made);
+    made.catch(() => this.#compressed?.delete(encoding));
     return made;
   }
 
