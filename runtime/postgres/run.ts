@@ -70,7 +70,11 @@ export class Run implements WireQuery {
     this.sink.begin(this);
   }
 
+  /** Others use the connection from now on: it reads again, and nothing that follows pauses or cancels it. */
   done(error: Error | null): void {
+    const { connection } = this;
+    this.connection = null;
+    if (this.#isRead) connection?.resume();
     if (this.#isRead) this.#lease.releaseConnection();
     else this.#lease.release();
     this.sink.end(error);

@@ -16,14 +16,15 @@ import {
 } from "../warehouse/query-errors.js";
 import type { Gateway } from "./gateway.js";
 
-/** The error of a query that failed, which is logged where the caller cannot help it; null when nobody needs its rows. */
+/** The error of a query that failed, which is logged where the caller cannot help it; null when nobody needs its rows. A caller who has not left has an answer. */
 export function errorOf(
   { log }: Gateway,
   endpoint: Endpoint,
-  { id: requestId, caller: { tier } }: Pick<RequestContext, "id" | "caller">,
+  { id: requestId, caller: { tier }, isStillNeeded }: Pick<RequestContext, "id" | "caller" | "isStillNeeded">,
   error: unknown,
 ): HttpError | null {
-  if (error instanceof QueryAbandoned) return null;
+  if (error instanceof QueryAbandoned)
+    return isStillNeeded() ? httpError("overloaded", { n: BUSY_RETRY_SECONDS }) : null;
   if (error instanceof ValueRefused) return conditionError(error.refusal);
   if (error instanceof TooManyRows) return httpError("tooManyRows", { tier, max: error.limit });
   if (error instanceof SortKeyTooLong) return httpError("sortKeyTooLong");
