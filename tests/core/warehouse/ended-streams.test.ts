@@ -9,7 +9,7 @@ import { KEYS, serveManifest } from "../../support/service.js";
 
 /** The first row fills the client's socket, the second the memory of the stream: the third waits for the client. */
 const schema = await ownSchema(
-  `CREATE VIEW @.long AS SELECT i AS id, repeat('x', CASE i WHEN 1 THEN 24000000 ELSE 300000 END) AS note
+  `CREATE VIEW @.long AS SELECT i AS id, repeat('x', CASE i WHEN 1 THEN 12000000 ELSE 300000 END) AS note
      FROM generate_series(1, 3) i;
    CREATE TABLE @.small AS SELECT 1 AS id, 'x' AS note`,
 );
