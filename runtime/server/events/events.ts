@@ -129,5 +129,5 @@ const NOT_KEPT =
 /** Whether a try later cannot do: a missing right, a wrong address or a missing package. */
 function isRefused(error: unknown): boolean {
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: NodeJS.ErrnoException };
-  return cause?.code === "ERR_MODULE_NOT_FOUND" || /^(28|3D|3F|42)/.test(String(code));
+  return cause?.code === "ERR_MODULE_NOT_FOUND" || /^(28|3D|3F|42|25006)/.test(String(code));
 }

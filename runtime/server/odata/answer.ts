@@ -72,7 +72,16 @@ export async function answerOdata(
   const result = answer.result && (await body.bodyOf({ ...answer, result: answer.result }));
   // What became another body is not read to its end.
   if (answer.result?.kind === "stream" && !isStream(result)) await answer.result.stream.chunks.return();
-  if (result !== null && "status" in result) return result;
+  if (result !== null && "status" in result) {
+    // No content is a response for which a query ran; an error counts for nothing.
+    if (!isHttpError(result))
+      exchange.sent = {
+        rows: 0,
+        bytes: 0,
+        databaseMs: answer.result?.kind === "buffered" ? answer.result.databaseMs : 0,
+      };
+    return result;
+  }
   const { deliver = respond } = exchange;
   exchange.sent = await deliver({
     request,
@@ -141,9 +150,20 @@ export function wrapped(result: QueryResult, head: string, tail: (hasMore: boole
   return new BufferedResult(all, rows, databaseMs, hasMore, nextCursor);
 }
 
+/** What was read of a result. */
+export interface ReadText {
+  readonly text: string;
+  /** Null: not known. */
+  readonly rows: number | null;
+  readonly databaseMs: number;
+}
+
 /** The body of a result as a text; null where it is longer. */
-export async function textOf(result: QueryResult, maxBytes = Infinity): Promise<string | null> {
-  if (result.kind === "buffered") return result.bytes > maxBytes ? null : result.body.toString();
+export async function textOf(result: QueryResult, maxBytes = Infinity): Promise<ReadText | null> {
+  if (result.kind === "buffered") {
+    const { rows, databaseMs } = result;
+    return result.bytes > maxBytes ? null : { text: result.body.toString(), rows, databaseMs };
+  }
   const { chunks } = result.stream;
   const read: Buffer[] = [];
   let bytes = 0;
@@ -156,5 +176,7 @@ export async function textOf(result: QueryResult, maxBytes = Infinity): Promise<
     await chunks.return();
     return null;
   }
-  return result.frame.head + Buffer.concat(read).toString() + result.frame.tail(chunk.value);
+  const { returned: rows, milliseconds: databaseMs } = chunk.value;
+  const text = result.frame.head + Buffer.concat(read).toString() + result.frame.tail(chunk.value);
+  return { text, rows, databaseMs };
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { DataPath, Exchange } from "../../core/handler/exchange.js";
+import { errorOf } from "../../core/handler/query-error.js";
 import { recordRequest, StepTimes } from "../../core/handler/record-request.js";
 import { readBodyText } from "../../core/handler/resolve.js";
 import type { Handled } from "../../core/http/route.js";
@@ -7,7 +8,7 @@ import type { Reply } from "../../core/http/send.js";
 import { httpError, type HttpError, isHttpError, type Result } from "../../core/model/errors.js";
 import { matchesTag } from "../../core/response/entity-tag.js";
 import { authorize, requireAccess } from "../../core/request/authorize.js";
-import { NO_ROWS, type RowsResponse } from "../../core/response/respond.js";
+import { NO_ROWS, type RowsResponse, type Sent } from "../../core/response/respond.js";
 import { type OdataExchange, textOf } from "./answer.js";
 import { type BatchFormat, formatOf } from "./batch-formats.js";
 import { headersByName, odataError, versionHeaders } from "./errors.js";
@@ -131,14 +132,12 @@ async function answerPart(
     ...{ ...batch, request, item, context, access, times: new StepTimes() },
     ...{ parameters: [], shape: null, sent: NO_ROWS },
     deliver: async (response) => {
-      body = await replyOf(exchange, response, left);
-      const { result, hasRunQuery } = response.answer;
-      const isBuffered = result?.kind === "buffered";
-      const databaseMs = isBuffered && hasRunQuery ? result.databaseMs : null;
-      return { rows: isBuffered ? result.rows : null, bytes: body.body.length, databaseMs };
+      const [reply, sent] = await replyOf(exchange, response, left);
+      body = reply;
+      return sent;
     },
   };
-  const outcome = refusalOf(exchange) ?? (await item.routes[0]?.handle(exchange)) ?? null;
+  const outcome = refusalOf(exchange) ?? (await handled(exchange));
   const refusal = outcome !== null && isHttpError(outcome) ? outcome : null;
   const reply = refusal === null ? ((outcome as Reply | null) ?? body) : odataError(exchange, refusal);
   record(exchange, refusal, reply);
@@ -147,12 +146,23 @@ async function answerPart(
   return { text: format.part(id, sent), bytes: sent.body.length, status: sent.status, refusal };
 }
 
-/** A response with rows in memory. */
+/** A part whose rows fail while they are read is an error of its own, and counts for nothing. */
+async function handled(exchange: OdataExchange): Promise<Handled<HttpError>> {
+  const { gateway, item, context } = exchange;
+  try {
+    return (await item.routes[0]?.handle(exchange)) ?? null;
+  } catch (error) {
+    if (!item.endpoint) throw error;
+    return errorOf(gateway, item.endpoint, context, error);
+  }
+}
+
+/** A response with rows in memory, and what was read for it. */
 async function replyOf(
   exchange: OdataExchange,
-  { answer: { result, tag, version }, contentType = "", request, headers: own }: RowsResponse,
+  { answer: { result, tag, version, hasRunQuery }, contentType = "", request, headers: own }: RowsResponse,
   maxBytes: number,
-): Promise<Reply> {
+): Promise<readonly [Reply, Sent]> {
   const etag = tag ?? (result?.kind === "buffered" ? result.tag : null);
   const headers = {
     ...headersByName(own),
@@ -161,9 +171,12 @@ async function replyOf(
     ...(etag !== null && { ETag: etag }),
   };
   if (result === null || (etag !== null && matchesTag(etag, request.headers["if-none-match"])))
-    return { status: 304, body: "", headers };
-  const body = await textOf(result, maxBytes);
-  return body === null ? tooLong(exchange) : { status: 200, body, headers };
+    return [{ status: 304, body: "", headers }, NO_ROWS];
+  const read = await textOf(result, maxBytes);
+  if (read === null) return [tooLong(exchange), NO_ROWS];
+  const { text: body, rows, databaseMs } = read;
+  const sent = { rows, bytes: body.length, databaseMs: hasRunQuery ? databaseMs : null };
+  return [{ status: 200, body, headers }, sent];
 }
 
 function tooLong(exchange: Exchange): Reply {

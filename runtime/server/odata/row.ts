@@ -39,7 +39,7 @@ export async function serveRow(asked: SetRequest, path: RowPath): Promise<Reply 
     ...(path.isRaw && { contentType: "text/plain;charset=utf-8" }),
     bodyOf: async ({ result }) => {
       // One row in brackets. No pattern looks for its end: blanks in a value took seconds.
-      const row = ((await textOf(result)) ?? "").trim().slice(1, -1).trim();
+      const row = ((await textOf(result))?.text ?? "").trim().slice(1, -1).trim();
       if (row === "") return httpError("notFound");
       if (property !== undefined) return propertyBody(asked, path, property, { row, result });
       const context = contextOf(asked, query, "/$entity");

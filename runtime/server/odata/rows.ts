@@ -3,7 +3,7 @@ import { queryOf } from "../../core/http/route.js";
 import type { Reply } from "../../core/http/send.js";
 import type { QueryResult } from "../../core/response/answer.js";
 import { BufferedResult } from "../../core/response/buffered-result.js";
-import { answerOdata, type OdataExchange, textOf, wrapped } from "./answer.js";
+import { answerOdata, type OdataExchange, type ReadText, textOf, wrapped } from "./answer.js";
 import { type OdataOptions, readFlag, readOptions, type SystemOption } from "./options.js";
 import { isOwnParameter, type OdataQuery, unknownOption } from "./query.js";
 import { readApply, resolveGrouped, SAVED } from "./apply.js";
@@ -100,6 +100,8 @@ const TOO_MANY = httpError("notImplemented", {
   reason: "a part has more groups than a page: ask for both by themselves",
 });
 
+const NO_GROUPS: ReadText = { text: "[]", rows: 0, databaseMs: 0 };
+
 /** The groups of both parts on one page. */
 async function concatenated(
   { exchange: { gateway, context }, set }: SetRequest,
@@ -113,14 +115,12 @@ async function concatenated(
   if (first === null) return TOO_MANY;
   const answer = await run(gateway, set.endpoint.spec, second.query, context);
   if (isHttpError(answer)) return answer;
-  const other = answer?.result ? await textOf(answer.result, MAX_PART_BYTES) : "[]";
+  const other = answer?.result ? await textOf(answer.result, MAX_PART_BYTES) : NO_GROUPS;
   if (other === null || answer?.hasMore === true) return TOO_MANY;
-  const rows = [first, other].map((each) => each.trim().slice(1, -1).trim());
-  return new BufferedResult(
-    Buffer.from(`${head}[${rows.filter((each) => each !== "").join(",")}]}`),
-    null,
-    0,
-  );
+  const groups = [first, other].map(({ text }) => text.trim().slice(1, -1).trim());
+  const rows = (first.rows ?? 0) + (other.rows ?? 0);
+  const body = Buffer.from(`${head}[${groups.filter((each) => each !== "").join(",")}]}`);
+  return new BufferedResult(body, rows, first.databaseMs + other.databaseMs);
 }
 
 const longText = (total: number, { isExact }: Representation): string =>

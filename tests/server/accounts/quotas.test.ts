@@ -15,13 +15,19 @@ const SOON = { timeout: 20_000, interval: 20 };
 const schema = await ownSchema(`
   CREATE TABLE @.sales AS SELECT generate_series(1, 10) AS id;
   CREATE TABLE @.large AS SELECT generate_series(1, 300) AS id;
+  CREATE VIEW @.long AS SELECT i AS id, repeat('x', 30000) AS text FROM generate_series(1, 100) i;
+  CREATE VIEW @.failing AS SELECT i AS id, repeat('x', 30000) AS text, 1 / (150 - i) AS part FROM generate_series(1, 200) i;
   CREATE VIEW @.slow AS SELECT 1 AS id FROM pg_sleep(2)`);
 const MANIFEST = manifestOf(
-  ["sales", "large", "slow"].map((name) => ({
+  ["sales", "large", "slow", "long", "failing"].map((name) => ({
     name,
     schema,
     tags: ["production", "shop", `api:${name}`, "tier1"],
-    columns: { id: "int" },
+    columns: {
+      id: "int",
+      ...(["long", "failing"].includes(name) && { text: "text" }),
+      ...(name === "failing" && { part: "int" }),
+    },
     api: { allow_unfiltered: true, pagination: { enabled: true, default_limit: 1000, max_limit: 1000 } },
   })),
 );
@@ -124,6 +130,21 @@ describe("an organization with a quota of requests", () => {
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 429]);
     expect((await ask("/odata/shop__sales")).status).toBe(429);
     await expect.poll(async () => (await used())[0], SOON).toBe(5);
+  });
+
+  it("counts no part of a batch that fails while it is read, which is an error of its own", async () => {
+    const { ask, used } = await serve("small");
+    const batch = async (set: string): Promise<readonly number[]> => {
+      const requests = [{ id: "a", method: "GET", url: `shop__${set}?$top=1000` }];
+      const { status, text } = await ask("/odata/$batch", {}, 0, { requests });
+      expect(status).toBe(200);
+      return (JSON.parse(text) as { responses: { status: number }[] }).responses.map((each) => each.status);
+    };
+    for (let i = 0; i < 6; i++) expect(await batch("failing")).toEqual([500]);
+    expect(await batch("long")).toEqual([200]);
+    await expect.poll(async () => (await used()).slice(0, 2), SOON).toEqual([1, 100]);
+    for (let i = 0; i < 4; i++) expect((await ask()).status).toBe(200);
+    expect((await ask()).status).toBe(429);
   });
 
   it("does not count errors and refusals, nor 304", async () => {
