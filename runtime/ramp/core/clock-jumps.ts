@@ -20,9 +20,10 @@ const movedTime = (column: string): string =>
  * columns of times, with why the others stay.
  */
 const DEADLINES = [
+  // Accounts before their intents, as a callback locks them.
+  "UPDATE ramp.deposit_accounts SET next_poll_at = next_poll_at + $1 WHERE next_poll_at IS NOT NULL",
   `UPDATE ramp.intents SET expires_at = expires_at + $1, next_poll_at = next_poll_at + $1,
      lease_expires_at = lease_expires_at + $1, new_price = ${movedTime("new_price")} WHERE next_poll_at IS NOT NULL`,
-  "UPDATE ramp.deposit_accounts SET next_poll_at = next_poll_at + $1 WHERE next_poll_at IS NOT NULL",
   "UPDATE ramp.provider_connections SET capabilities_at = capabilities_at + $1",
   "UPDATE ramp.idempotency_claims SET expires_at = expires_at + $1, owned_until = owned_until + $1",
   "UPDATE ramp.quotes SET expires_at = expires_at + $1",

@@ -155,7 +155,12 @@ it.each([1, -1])(
          dest_currency, '{}', rail, sandbox, now() + interval '1 hour' FROM ramp.intents WHERE id = $1`,
       [paying],
     );
-    const offered = idOf(await create(`offered ${String(days)}`));
+    // Connections end a moment after the database has been told to end them.
+    const offer = await eventually(
+      () => create(`offered ${String(days)}`),
+      ({ status }) => status === 201,
+    );
+    const offered = idOf(offer);
     await rows(
       "UPDATE ramp.intents SET new_price = jsonb_build_object('expiresAt', now() + interval '1 hour') WHERE id = $1",
       [offered],
