@@ -28,7 +28,10 @@ export class KeyFileWatcher {
   readonly #file: string;
   readonly #log: Logger;
   readonly #timer: NodeJS.Timeout;
+  /** Of the keys that are active; empty before the first. */
   #version = "";
+  /** Why the file cannot be used, as it was logged. */
+  #problems = "";
 
   constructor(keys: Keyring, file: string, log: Logger) {
     this.#keys = keys;
@@ -44,22 +47,18 @@ export class KeyFileWatcher {
     this.#timer = setInterval(() => this.check(), CHECK_MS).unref();
   }
 
-  /** Reads the file when it has changed. */
+  /** Reads the file when it has changed, and one that could not be used each time: a right to read it is no other version of it. */
   check(): void {
     const version = versionOf(this.#file);
-    if (version === this.#version) return;
-    const isFirst = this.#version === "";
+    const reading = version === this.#version ? null : readFile(this.#file);
+    const problems = reading === null || reading.ok ? [] : reading.problems;
+    const isNew = problems.length > 0 && problems.join() !== this.#problems;
+    this.#problems = problems.join();
+    if (isNew) this.#log.error({ problems }, "the key file is invalid: the previous keys stay active");
+    if (!reading?.ok) return;
+    this.#keys.replaceWith(reading.value);
+    if (this.#version !== "") this.#log.info({ keys: this.#keys.size }, "keys reloaded");
     this.#version = version;
-    const reading = readFile(this.#file);
-    if (!reading.ok) {
-      this.#log.error(
-        { problems: reading.problems },
-        "the key file is invalid: the previous keys stay active",
-      );
-    } else {
-      this.#keys.replaceWith(reading.value);
-      if (!isFirst) this.#log.info({ keys: this.#keys.size }, "keys reloaded");
-    }
   }
 
   close(): void {

@@ -1,10 +1,11 @@
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
 import { describe, expect, it } from "vitest";
 import { KeyFile } from "../../../runtime/server/accounts/key-file.js";
 import { KeyFileWatcher } from "../../../runtime/server/operations/key-file-watcher.js";
 import { hashOf, Keyring, readKeyring } from "../../../runtime/core/request/keyring.js";
+import { atEnd } from "../../support/at-end.js";
 import { ownFolder } from "../../support/service.js";
 
 const OWNER = { tier: "tier2", user: "ann", org: "acme" } as const;
@@ -89,4 +90,29 @@ describe("a key file", () => {
     expect(lines.map((line) => line.mode)).toEqual(modes);
     for (const { msg } of lines) expect(msg).toContain(`chmod 600 ${file}`);
   });
+});
+
+it("is read again after it could not be used, though nothing else of it changes, and the reason is logged once", () => {
+  const file = join(ownFolder(), "api_keys.json");
+  const at = new Date();
+  const write = (text: string): void => {
+    writeFileSync(file, text);
+    utimesSync(file, at, at);
+  };
+  write(JSON.stringify({ sk_live_first: "tier3" }));
+  const lines: string[] = [];
+  const keys = new Keyring(new Map());
+  const watcher = new KeyFileWatcher(
+    keys,
+    file,
+    pino({ level: "error" }, { write: (line) => void lines.push(line) }),
+  );
+  atEnd(() => watcher.close());
+  const next = JSON.stringify({ sk_live_second: "tier3" });
+  write("x".repeat(next.length));
+  for (let i = 0; i < 3; i++) watcher.check();
+  expect([lines.length, keys.find("sk_live_first") !== null]).toEqual([1, true]);
+  write(next);
+  watcher.check();
+  expect([keys.find("sk_live_first"), keys.find("sk_live_second") === null]).toEqual([null, false]);
 });
