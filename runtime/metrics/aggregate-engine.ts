@@ -20,7 +20,7 @@ import { type GroupsBuild, named } from "./groups-build.js";
 import { groupRows } from "./grouped-rows.js";
 import { valueOf } from "./read-relation.js";
 import { rowConditions } from "./row-filters.js";
-import type { PreparedRelations, VersionOf } from "./prepared-roll-up.js";
+import type { KeepRollUp, PreparedRelations, VersionOf } from "./prepared-roll-up.js";
 import { comparedName, rowSet } from "./row-set.js";
 import { hasProjectSql, usedValues } from "./used-values.js";
 
@@ -33,10 +33,13 @@ export interface AggregateOptions {
   readonly rollUpVersion: RollUpVersion;
 }
 
+const importRollUps = () => import("./prepared-roll-up.js");
+
 /** Makes statements of groups: it asks the database for the types of what they read. */
 export class AggregateEngine {
   readonly #options: AggregateOptions;
   readonly #kept = new KeptGroupings<PreparedRelations>();
+  #rollUps: ReturnType<typeof importRollUps> | null = null;
 
   constructor(options: AggregateOptions) {
     this.#options = options;
@@ -48,16 +51,19 @@ export class AggregateEngine {
     version: string | null,
     readsRollUps: boolean,
   ): Promise<PreparedGrouping> {
-    const prepared = await this.#kept.get(
+    const kept = await this.#kept.get(
       selection,
       this.#columnsIn(() => version),
       (look) => this.#prepared(selection, look),
     );
+    const { prepared } = kept;
     if (!readsRollUps || selection.grouping?.aggregate.rollUps === undefined) return prepared;
-    const { preparedRollUp } = await import("./prepared-roll-up.js");
+    this.#rollUps ??= importRollUps();
+    const { preparedRollUp } = await this.#rollUps;
     const { relations, rollUpVersion } = this.#options;
-    const prepare = (own: Selection, versionOf: VersionOf) => this.#prepared(own, this.#columnsIn(versionOf));
-    return preparedRollUp(selection, prepared, { version, relations, rollUpVersion, prepare });
+    const keep: KeepRollUp = (rows, versionOf, make) =>
+      kept.inPlace(rows, this.#columnsIn(versionOf), (look) => make((own) => this.#prepared(own, look)));
+    return preparedRollUp(selection, prepared, { version, relations, rollUpVersion, keep });
   }
 
   #columnsIn(versionOf: VersionOf): LookUpColumns {

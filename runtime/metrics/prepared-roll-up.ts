@@ -17,12 +17,19 @@ export interface PreparedRelations extends PreparedGrouping {
   readonly types: ReadonlyMap<string, ResultColumns>;
 }
 
+/** What was made of a roll-up in a version, kept with the form of what is asked. `make` looks columns up in these versions. */
+export type KeepRollUp = (
+  rows: { readonly name: string; readonly version: string },
+  versionOf: VersionOf,
+  make: (prepare: (selection: Selection) => Promise<PreparedRelations>) => Promise<PreparedRelations | null>,
+) => Promise<PreparedRelations | null>;
+
 interface RollUpOptions {
   /** Of the rows of the relations themselves. */
   readonly version: string | null;
   readonly relations: SchemaCache;
   readonly rollUpVersion: RollUpVersion;
-  readonly prepare: (selection: Selection, versionOf: VersionOf) => Promise<PreparedRelations>;
+  readonly keep: KeepRollUp;
 }
 
 /** What the first roll-up answers that has all that is asked, in the types of the relations themselves; where none does, what these answer. */
@@ -36,8 +43,7 @@ export async function preparedRollUp(
     if (version === null) continue;
     try {
       const found = await readRollUp(selection, prepared, options, { rollUp, version });
-      const { node, relation } = rollUp;
-      if (found !== null) return { ...found, rollUp: { relation: relation.join("."), node, version } };
+      if (found !== null) return found;
     } catch {
       // It does not exist, or lacks a column: the relations themselves answer, or say what is wrong.
     }
@@ -46,28 +52,47 @@ export async function preparedRollUp(
 }
 
 async function readRollUp(
-  { grouping, ...selection }: Selection,
+  selection: Selection,
   prepared: PreparedRelations,
-  { version: sourceVersion, relations, prepare }: RollUpOptions,
-  { rollUp, version }: { readonly rollUp: RollUp; readonly version: string },
+  { version: sourceVersion, relations, keep }: RollUpOptions,
+  { rollUp, version }: VersionedRollUp,
 ): Promise<PreparedRelations | null> {
-  if (grouping === undefined) return null;
-  const types = prepared.types.get(rollUp.of) ?? [];
-  const asked = { grouping, conditions: selection.conditions, rollUp };
-  const made = rolledUp(asked, (value) => named(types, value).type);
-  if (made === null) return null;
+  const [schema, table] = rollUp.relation;
   // One that is missing is not waited for.
   await relations.query(rollUp.relation, { version, isStillNeeded: () => false }, () => Promise.resolve());
-  const identity = JSON.stringify([grouping.aggregate.digest, rollUp, version]);
-  const own = { ...made, aggregate: withDigest(made.aggregate, identity) };
-  const isRollUp = (relation: Relation): boolean => isDeepStrictEqual(relation, rollUp.relation);
-  const found = await prepare({ ...selection, grouping: own }, (relation) =>
-    isRollUp(relation) ? version : sourceVersion,
+  const found = await keep(
+    { name: rollUp.node, version },
+    (relation) => (relation[0] === schema && relation[1] === table ? version : sourceVersion),
+    (prepare) => makeRollUp(selection, prepared.types.get(rollUp.of) ?? [], { rollUp, version }, prepare),
   );
-  if (!hasTypes(rollUp, types, found.types.get(rolledUpName(rollUp)) ?? [])) return null;
+  if (found === null) return null;
   const wanted = await relations.columns(prepared.source, sourceVersion);
   const given = await relations.columns(found.source, sourceVersion);
   return isDeepStrictEqual(given.map(shown), wanted.map(shown)) ? found : null;
+}
+
+interface VersionedRollUp {
+  readonly rollUp: RollUp;
+  readonly version: string;
+}
+
+/** `types`: of the values of the fact. */
+async function makeRollUp(
+  { grouping, ...selection }: Selection,
+  types: ResultColumns,
+  { rollUp, version }: VersionedRollUp,
+  prepare: (selection: Selection) => Promise<PreparedRelations>,
+): Promise<PreparedRelations | null> {
+  if (grouping === undefined) return null;
+  const asked = { grouping, conditions: selection.conditions, rollUp };
+  const made = rolledUp(asked, (value) => named(types, value).type);
+  if (made === null) return null;
+  const identity = JSON.stringify([grouping.aggregate.digest, rollUp, version]);
+  const own = { ...made, aggregate: withDigest(made.aggregate, identity) };
+  const found = await prepare({ ...selection, grouping: own });
+  if (!hasTypes(rollUp, types, found.types.get(rolledUpName(rollUp)) ?? [])) return null;
+  const { node, relation } = rollUp;
+  return { ...found, rollUp: { relation: relation.join("."), node, version } };
 }
 
 /** What of a column decides how its values are compared and written. */

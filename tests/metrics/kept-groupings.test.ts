@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CLICKHOUSE_AGGREGATES } from "../../runtime/clickhouse/aggregates.js";
 import { finished } from "../../runtime/clickhouse/parameters.js";
-import type { Leaf } from "../../runtime/core/model/aggregate/metric.js";
+import type { Leaf, RollUp } from "../../runtime/core/model/aggregate/metric.js";
 import { type Condition, OWN_ROWS, type Selection, withDigest } from "../../runtime/core/model/query.js";
 import { conditionForm, queryKey } from "../../runtime/core/model/query-key.js";
 import { SchemaCache } from "../../runtime/core/warehouse/schema-cache.js";
@@ -84,6 +84,79 @@ function keeper() {
   };
   return { ask, made };
 }
+
+const BY_DAY = "payments_by_day";
+const rollUp: RollUp = {
+  of: "payments",
+  node: "model.shop.payments_by_day",
+  relation: ["shop", BY_DAY],
+  groups: ["region", "day", "org"].map((value) => ({
+    value,
+    column: value,
+    ...(value === "day" && { grain: "day" as const }),
+  })),
+  totals: [{ aggregation: "sum", value: "amount", column: "volume_sum" }],
+};
+
+/** Asks for statements in builds of a roll-up, whose totals have a type of their own in each. */
+function rollUpKeeper() {
+  let [total, build] = ["Decimal(38, 2)", "first build"];
+  const typed = (names: readonly string[]): ResultColumns =>
+    names.map((name) => ({
+      name,
+      type: { ...TYPES, volume: "Nullable(Decimal(38, 2))" }[name] ?? total,
+      isStored: true,
+    }));
+  const ofRollUp = ["region", "day", "org", "volume_sum"];
+  const relations = new SchemaCache({
+    describe: ([, name]) =>
+      Promise.resolve({ id: name, columns: name === BY_DAY ? typed(ofRollUp) : columns }),
+    changeIn: () => "none",
+    onColumns: () => undefined,
+  });
+  const engine = new AggregateEngine({
+    dialect: CLICKHOUSE_AGGREGATES,
+    relations,
+    describe: ({ names }) => Promise.resolve({ id: "1", columns: typed(names) }),
+    rollUpVersion: () => build,
+  });
+  const rolledUp = withDigest({ ...aggregate, rollUps: [rollUp] }, "rolled up");
+  const made = new Set<Sql<Selection>>();
+  const ask = async ({ grouping, ...selection }: Selection, [ownBuild, ownTotal] = [build, total]) => {
+    [build, total] = [ownBuild, ownTotal];
+    const asked = { ...selection, ...(grouping && { grouping: { ...grouping, aggregate: rolledUp } }) };
+    const prepared = await engine.prepare(asked, "first build", true);
+    const { select: statement } = prepared.select(results);
+    made.add(statement);
+    return finished(resolved(statement, asked) as Sql);
+  };
+  return { ask, made };
+}
+
+describe("a kept statement over a roll-up", () => {
+  it("has the values of each request", async () => {
+    const { ask, made } = rollUpKeeper();
+    const first = await ask(selectionOf(since("2026-01-01"), own("one")));
+    const second = await ask(selectionOf(since("2026-02-01"), own("other")));
+    expect(made.size).toBe(1);
+    expect(first.text).toContain(BY_DAY);
+    expect(first.values).toEqual(["one", "2026-01-01"]);
+    expect(second.values).toEqual(["other", "2026-02-01"]);
+  });
+
+  it("is another one for each form and each build, and none where a build has totals of other digits", async () => {
+    const { ask, made } = rollUpKeeper();
+    await ask(selectionOf(since("2026-01-01")));
+    await ask(selectionOf());
+    expect(made.size).toBe(2);
+    const second = await ask(selectionOf(), ["second build", "Decimal(76, 2)"]);
+    expect(second.text).toContain("Decimal(76, 2)");
+    const rounded = await ask(selectionOf(), ["third build", "Float64"]);
+    expect(rounded.text).not.toContain(BY_DAY);
+    const mended = await ask(selectionOf(), ["fourth build", "Decimal(38, 2)"]);
+    expect(mended.text).toContain(BY_DAY);
+  });
+});
 
 describe("a kept statement of groups", () => {
   it("has the values of each request", async () => {

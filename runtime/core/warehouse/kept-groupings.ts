@@ -8,22 +8,45 @@ import type { ResultColumns } from "./warehouse.js";
 /** The columns of what a grouping reads, in the version of a request. */
 export type LookUpColumns = (source: RowSource) => ResultColumns | Promise<ResultColumns>;
 
-/** A grouping and the columns that it was made of. */
+/** What was made of columns, and these. */
+interface Made<T> {
+  readonly value: T;
+  readonly madeOf: readonly MadeOf[];
+}
+
+/** A grouping, the columns that it was made of, and what answers in its place. */
 class KeptGrouping<T extends PreparedGrouping> {
   readonly prepared: T;
   readonly madeOf: readonly MadeOf[];
   readonly #parts: number;
+  /** By the names of their rows: bounded by the roll-ups of the project. */
+  readonly #inPlace = new Map<string, Made<KeptGrouping<T> | null> & { readonly version: string }>();
   #last: { readonly results: ResultColumns; readonly statement: GroupedStatement } | null = null;
 
-  constructor(prepared: T, madeOf: readonly MadeOf[], { grouping, conditions }: Selection) {
-    this.prepared = { ...prepared, select: (results) => this.#select(results, prepared) };
+  constructor({ value, madeOf }: Made<T>, parts: number) {
+    this.prepared = { ...value, select: (results) => this.#select(results, value) };
     this.madeOf = madeOf;
-    this.#parts = (grouping?.groups.length ?? 0) + (grouping?.measures.length ?? 0) + conditions.length;
+    this.#parts = parts;
   }
 
   get bytes(): number {
     const texts = this.#last?.statement.select.texts ?? [];
-    return texts.reduce((sum, text) => sum + text.length, GROUPING_BYTES + PART_BYTES * this.#parts);
+    const own = texts.reduce((sum, text) => sum + text.length, GROUPING_BYTES + PART_BYTES * this.#parts);
+    return [...this.#inPlace.values()].reduce((sum, { value }) => sum + (value?.bytes ?? 0), own);
+  }
+
+  /** What answers in its place from other rows in a version; null where these do not have all that is asked. */
+  async inPlace(
+    { name, version }: { readonly name: string; readonly version: string },
+    look: LookUpColumns,
+    make: (look: LookUpColumns) => Promise<T | null>,
+  ): Promise<T | null> {
+    const known = this.#inPlace.get(name);
+    if (known?.version === version && (await isCurrent(known, look))) return known.value?.prepared ?? null;
+    const { value: made, madeOf } = await recorded(look, make);
+    const value = made && new KeptGrouping({ value: made, madeOf }, this.#parts);
+    this.#inPlace.set(name, { version, value, madeOf });
+    return value?.prepared ?? null;
   }
 
   /** Results are one object while nothing has changed. */
@@ -51,26 +74,29 @@ export class KeptGroupings<T extends PreparedGrouping> {
     selection: Selection,
     look: LookUpColumns,
     make: (look: LookUpColumns) => Promise<T>,
-  ): Promise<T> {
+  ): Promise<KeptGrouping<T>> {
     const key = groupingForm(selection);
     const known = this.#kept.get(key);
-    if (known !== undefined && (await isCurrent(known, look))) return known.prepared;
-    const madeOf: MadeOf[] = [];
-    const made = await make(async (source) => {
-      const columns = await look(source);
-      madeOf.push({ source, columns });
-      return columns;
-    });
-    const kept = new KeptGrouping(made, madeOf, selection);
+    if (known !== undefined && (await isCurrent(known, look))) return known;
+    const { grouping, conditions } = selection;
+    const parts = (grouping?.groups.length ?? 0) + (grouping?.measures.length ?? 0) + conditions.length;
+    const kept = new KeptGrouping(await recorded(look, make), parts);
     this.#kept.set(key, kept);
-    return kept.prepared;
+    return kept;
   }
 }
 
-async function isCurrent(
-  { madeOf }: { readonly madeOf: readonly MadeOf[] },
-  look: LookUpColumns,
-): Promise<boolean> {
+async function recorded<T>(look: LookUpColumns, make: (look: LookUpColumns) => Promise<T>): Promise<Made<T>> {
+  const madeOf: MadeOf[] = [];
+  const value = await make(async (source) => {
+    const columns = await look(source);
+    madeOf.push({ source, columns });
+    return columns;
+  });
+  return { value, madeOf };
+}
+
+async function isCurrent({ madeOf }: Pick<Made<unknown>, "madeOf">, look: LookUpColumns): Promise<boolean> {
   for (const { source, columns } of madeOf) if ((await look(source)) !== columns) return false;
   return true;
 }
