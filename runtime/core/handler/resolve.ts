@@ -26,6 +26,7 @@ import {
   queryFields,
   readRequireFresh,
 } from "../request/request-fields.js";
+import { cursorScope } from "../response/cursors.js";
 import { formatOf } from "../response/content-negotiation.js";
 import { MAX_BODY_BYTES, type BodyErrors, readText } from "../http/body.js";
 import { BUSY_RETRY_SECONDS } from "../http/headers.js";
@@ -198,7 +199,7 @@ function afterCursor(
 ): Result<Selection> {
   const cursor = readCursor(fields);
   if (isHttpError(cursor)) return cursor;
-  const scope = cursors.scopeOf(endpoint.spec, selection);
+  const scope = cursorScope(endpoint.spec, selection);
   if (cursor === null) return { ...selection, keyset: { scope, after: null } };
   const position = cursors.read(cursor, scope);
   if (position === null) return httpError("invalidCursor");

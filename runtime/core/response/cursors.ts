@@ -22,20 +22,10 @@ export class Cursors {
     this.#key = key;
   }
 
-  /**
-   * The scope of cursors: the endpoint, the filters with the caller's own rows, the groups, and the sort. A cursor is valid in
-   * its own only.
-   */
-  scopeOf({ path }: Endpoint, { conditions, sort, grouping }: Selection): string {
-    const { groups, options } = grouping ?? {};
-    const asked = [groups, options].filter((each) => each !== undefined);
-    return this.#mac(JSON.stringify([path, conditions, sort, ...asked])).toString("base64url");
-  }
-
   /** The cursor after the last row of a page. */
   write({ scope, types }: Keyset, values: KeyValues): string {
     const payload = JSON.stringify([values, types]);
-    const mac = this.#mac(`${scope}\0${payload}`);
+    const mac = this.#macIn(scope, payload);
     const cursor = Buffer.concat([mac, Buffer.from(payload)]).toString("base64url");
     if (cursor.length <= MAX_CURSOR_LENGTH) return cursor;
     throw new SortKeyTooLong();
@@ -48,14 +38,31 @@ export class Cursors {
     // Decoding skips invalid characters.
     if (bytes.length <= MAC_BYTES || bytes.toString("base64url") !== text) return null;
     const payload = bytes.toString("utf8", MAC_BYTES);
-    if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), this.#mac(`${scope}\0${payload}`))) return null;
+    if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), this.#macIn(scope, payload))) return null;
     const [values, types] = JSON.parse(payload) as [KeyValues, string];
     return { values, types };
+  }
+
+  #macIn(scope: string, payload: string): Buffer {
+    return this.#mac(`${this.#mac(scope).toString("base64url")}\0${payload}`);
   }
 
   #mac(text: string): Buffer {
     return createHmac("sha256", this.#key).update(text).digest().subarray(0, MAC_BYTES);
   }
+}
+
+/**
+ * The scope of cursors: the endpoint, the filters with the caller's own rows, the groups, and the sort. A cursor is valid in
+ * its own only.
+ */
+export function cursorScope(
+  { path }: Pick<Endpoint, "path">,
+  { conditions, sort, grouping }: Selection,
+): string {
+  const { groups, options } = grouping ?? {};
+  const asked = [groups, options].filter((each) => each !== undefined);
+  return JSON.stringify([path, conditions, sort, ...asked]);
 }
 
 /** Digest of the sort columns' types. */

@@ -1,4 +1,5 @@
 import { expect, it, describe } from "vitest";
+import { Cursors, cursorScope } from "../../../runtime/core/response/cursors.js";
 import { serve } from "../../support/command.js";
 import { byEngine, engine, engineUrl, ownerQuery, ownTables } from "../../support/engines.js";
 import { manifestOf } from "../../support/manifest.js";
@@ -313,6 +314,17 @@ describe("a cursor", () => {
     ];
     expect((await get(`points?cursor=${cursor}`, "zero", same)).status).toBe(200);
     expect(statusAndBody(await get(`points?cursor=${cursor}`, "zero", another))).toEqual(INVALID);
+  });
+
+  it("is the same text in every version, so that a walk goes on where a server is replaced", () => {
+    const cursors = new Cursors(Buffer.alloc(32, 7));
+    const region = { name: "region", column: "region", operator: "=", type: "string", value: "a" } as const;
+    const selection = { conditions: [region], sort: [["day", "DESC"]], page: null } as const;
+    const scope = cursorScope({ path: "/v1/shop/orders" }, selection);
+    const text = cursors.write({ scope, after: null, types: "abcdefgh" }, ["2026-01-01"]);
+    expect(text).toBe("Uy-6zxsYBEI67PMb_H4GBFtbIjIwMjYtMDEtMDEiXSwiYWJjZGVmZ2giXQ");
+    expect(cursors.read(text, scope)).toEqual({ values: ["2026-01-01"], types: "abcdefgh" });
+    expect(cursors.read(text, cursorScope({ path: "/v1/shop/refunds" }, selection))).toBeNull();
   });
 
   it("excludes an offset that is not the default, and is given once", async () => {
