@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { CLICKHOUSE_AGGREGATES } from "../../runtime/clickhouse/aggregates.js";
 import { finished } from "../../runtime/clickhouse/parameters.js";
-import type { Leaf, RollUp } from "../../runtime/core/model/aggregate/metric.js";
+import type { RollUp } from "../../runtime/core/model/aggregate/aggregate.js";
+import type { Leaf } from "../../runtime/core/model/aggregate/metric.js";
 import { type Condition, OWN_ROWS, type Selection, withDigest } from "../../runtime/core/model/query.js";
 import { conditionForm, queryKey } from "../../runtime/core/model/query-key.js";
 import { SchemaCache } from "../../runtime/core/warehouse/schema-cache.js";
