@@ -9,7 +9,7 @@ import type { ResultColumns } from "./warehouse.js";
 export type LookUpColumns = (source: RowSource) => ResultColumns | Promise<ResultColumns>;
 
 /** What was made of columns, and these. */
-interface Made<T> {
+interface MadeWith<T> {
   readonly value: T;
   readonly madeOf: readonly MadeOf[];
 }
@@ -20,10 +20,10 @@ class KeptGrouping<T extends PreparedGrouping> {
   readonly madeOf: readonly MadeOf[];
   readonly #parts: number;
   /** By the names of their rows: bounded by the roll-ups of the project. */
-  readonly #inPlace = new Map<string, Made<KeptGrouping<T> | null> & { readonly version: string }>();
+  readonly #inPlace = new Map<string, MadeWith<KeptGrouping<T> | null> & { readonly version: string }>();
   #last: { readonly results: ResultColumns; readonly statement: GroupedStatement } | null = null;
 
-  constructor({ value, madeOf }: Made<T>, parts: number) {
+  constructor({ value, madeOf }: MadeWith<T>, parts: number) {
     this.prepared = { ...value, select: (results) => this.#select(results, value) };
     this.madeOf = madeOf;
     this.#parts = parts;
@@ -86,7 +86,7 @@ export class KeptGroupings<T extends PreparedGrouping> {
   }
 }
 
-async function recorded<T>(look: LookUpColumns, make: (look: LookUpColumns) => Promise<T>): Promise<Made<T>> {
+async function recorded<T>(look: LookUpColumns, make: (look: LookUpColumns) => Promise<T>): Promise<MadeWith<T>> {
   const madeOf: MadeOf[] = [];
   const value = await make(async (source) => {
     const columns = await look(source);
@@ -96,7 +96,7 @@ async function recorded<T>(look: LookUpColumns, make: (look: LookUpColumns) => P
   return { value, madeOf };
 }
 
-async function isCurrent({ madeOf }: Pick<Made<unknown>, "madeOf">, look: LookUpColumns): Promise<boolean> {
+async function isCurrent({ madeOf }: Pick<MadeWith<unknown>, "madeOf">, look: LookUpColumns): Promise<boolean> {
   for (const { source, columns } of madeOf) if ((await look(source)) !== columns) return false;
   return true;
 }
