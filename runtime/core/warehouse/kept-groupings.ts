@@ -86,7 +86,10 @@ export class KeptGroupings<T extends PreparedGrouping> {
   }
 }
 
-async function recorded<T>(look: LookUpColumns, make: (look: LookUpColumns) => Promise<T>): Promise<MadeWith<T>> {
+async function recorded<T>(
+  look: LookUpColumns,
+  make: (look: LookUpColumns) => Promise<T>,
+): Promise<MadeWith<T>> {
   const madeOf: MadeOf[] = [];
   const value = await make(async (source) => {
     const columns = await look(source);
@@ -96,7 +99,10 @@ async function recorded<T>(look: LookUpColumns, make: (look: LookUpColumns) => P
   return { value, madeOf };
 }
 
-async function isCurrent({ madeOf }: Pick<MadeWith<unknown>, "madeOf">, look: LookUpColumns): Promise<boolean> {
+async function isCurrent(
+  { madeOf }: Pick<MadeWith<unknown>, "madeOf">,
+  look: LookUpColumns,
+): Promise<boolean> {
   for (const { source, columns } of madeOf) if ((await look(source)) !== columns) return false;
   return true;
 }
