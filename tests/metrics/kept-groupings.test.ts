@@ -154,8 +154,8 @@ describe("a kept statement over a roll-up", () => {
     expect(second.text).toContain("Decimal(76, 2)");
     const rounded = await ask(selectionOf(), ["third build", "Float64"]);
     expect(rounded.text).not.toContain(BY_DAY);
-    const mended = await ask(selectionOf(), ["fourth build", "Decimal(38, 2)"]);
-    expect(mended.text).toContain(BY_DAY);
+    const corrected = await ask(selectionOf(), ["fourth build", "Decimal(38, 2)"]);
+    expect(corrected.text).toContain(BY_DAY);
   });
 });
 

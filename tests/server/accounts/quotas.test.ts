@@ -97,7 +97,7 @@ describe("an organization with a quota of requests", () => {
   it("gets exactly so many, then 429 until the next month, with where to upgrade", async () => {
     const { ask, used } = await serve("small");
     for (let i = 0; i < 5; i++) expect([i, (await ask()).status]).toEqual([i, 200]);
-    // Until the last one is counted it may come back: a caller is told to try again in a second.
+    // While the last response is not counted yet, `Retry-After` is a second.
     await expect.poll(async () => (await used())[0], SOON).toBe(5);
     const { status, headers, text } = await ask();
     expect(status).toBe(429);
