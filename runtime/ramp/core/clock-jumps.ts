@@ -98,7 +98,7 @@ export function recordJump(database: RampDatabase, jump: number, known: number):
       (await tx.row<{ recorded: number }>(`SELECT ${RECORDED_JUMPS} AS recorded`))?.recorded ?? 0;
     if (Math.abs(jump - (recorded - known)) < JUMP_MS) return false;
     const milliseconds = Math.round(jump - (recorded - known));
-    tx.write("SET LOCAL statement_timeout = 0");
+    tx.unlimit();
     tx.write("INSERT INTO ramp.clock_jumps (milliseconds) VALUES ($1)", [milliseconds]);
     for (const statement of DEADLINES)
       tx.write(statement.replaceAll("$1", "make_interval(secs => $1)"), [milliseconds / 1_000]);

@@ -12,9 +12,6 @@ import {
 /** SQLSTATE that `ramp.require_row` raises. */
 const PRECONDITION_FAILED = "RW003";
 
-/** Ends the time limit of the statements after it in its transaction: the database's, and that of `pg`. */
-const UNLIMITED = "SET LOCAL statement_timeout = 0";
-
 /** The longest time of Node's timers, 24.8 days. */
 const LONGEST_MS = 2 ** 31 - 1;
 
@@ -86,7 +83,6 @@ export class DbSession {
   #send<R extends object>(text: string, values?: readonly unknown[]): Promise<pg.QueryResult<R>> {
     sendTogether(this.#stream);
     const prepared = values && { name: statementName(text), values: [...values] };
-    this.#isUnlimited ||= text === UNLIMITED;
     // `pg` takes the time of one query, which its types leave out.
     const limit = this.#isUnlimited && { query_timeout: LONGEST_MS };
     const result = this.#client.query<R>({ text, ...prepared, ...limit });
@@ -147,6 +143,10 @@ export class DbSession {
       insert: (table, row) => this.#changeRow({ kind: "insert", table, key: row, columns: row }),
       update: (table, row, columns) =>
         this.#changeRow({ kind: "update", table, key: typeof row === "string" ? { id: row } : row, columns }),
+      unlimit: () => {
+        this.#isUnlimited = true;
+        void this.send("SET LOCAL statement_timeout = 0");
+      },
       beforeCommit: (write, item) => {
         const items = this.#collected.get(write) ?? [];
         this.#collected.set(write, [...items, item]);

@@ -66,6 +66,8 @@ export interface DbTransaction {
    * is held for the shortest time.
    */
   beforeCommit<T>(write: WriteCollected<T>, item: T): void;
+  /** Ends the time limits of the statements after it, in the database and here. */
+  unlimit(): void;
 }
 
 export type WriteCollected<T> = (tx: DbTransaction, items: readonly T[]) => void;

@@ -49,7 +49,10 @@ async function findIntent(database: RampDatabase, id: string): Promise<ProjectId
 
 /** Looks the intent up at its provider now. A running server does it. */
 export function pollIntent(database: RampDatabase, id: string): Promise<Outcome<ActionResult>> {
-  return changeIntent(database, id, (_tx, intent) => ({ ...intent }));
+  return changeIntent(database, id, (tx, intent) => {
+    pollNow(tx, id);
+    return intent;
+  });
 }
 
 export function cancelIntent(database: RampDatabase, id: string): Promise<Outcome<ActionResult>> {
