@@ -4,19 +4,14 @@ import { ControlConnection } from "../../runtime/postgres/control-connection.js"
 import { SessionSetup } from "../../runtime/postgres/session.js";
 import { atEnd } from "../support/at-end.js";
 import { databaseUrl } from "../support/database.js";
-import { proxyOf } from "../support/database-proxy.js";
+import { proxyThatMutes } from "../support/database-proxy.js";
 
 it.each(["disable", "prefer", "allow"])(
   "a check after one that was late connects anew (sslmode=%s)",
   async (mode) => {
-    let isMute = true;
-    const { url } = await proxyOf(databaseUrl, (client, open) => {
-      if (isMute) return;
-      const database = open();
-      client.pipe(database).on("close", () => client.destroy());
-      database.pipe(client).on("close", () => database.destroy());
-    });
-    const address = new URL(url);
+    const proxy = await proxyThatMutes(databaseUrl);
+    proxy.isMute = true;
+    const address = new URL(proxy.url);
     address.searchParams.set("sslmode", mode);
     const control = new ControlConnection({
       url: address.href,
@@ -26,7 +21,7 @@ it.each(["disable", "prefer", "allow"])(
     });
     atEnd(() => control.close());
     expect(await control.ping()).toBe(false);
-    isMute = false;
+    proxy.isMute = false;
     expect(await control.ping()).toBe(true);
   },
 );

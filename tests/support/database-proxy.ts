@@ -25,6 +25,18 @@ export async function proxyOf(url: string, handle: (client: Socket, open: () => 
   return { url: address.href };
 }
 
+/** Answers nothing on connections that are opened while `isMute`, and passes the others on. */
+export async function proxyThatMutes(url: string) {
+  const proxy = { isMute: false, url };
+  const { url: muted } = await proxyOf(url, (client, open) => {
+    if (proxy.isMute) return;
+    const database = open();
+    client.pipe(database).on("close", () => client.destroy());
+    database.pipe(client).on("close", () => database.destroy());
+  });
+  return Object.assign(proxy, { url: muted });
+}
+
 /** Closes the first connection that sends this text, instead of passing it on. */
 export function proxyThatCloses(url: string, text: string) {
   let isClosed = false;

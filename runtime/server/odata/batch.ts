@@ -175,7 +175,7 @@ async function replyOf(
   const read = await textOf(result, maxBytes);
   if (read === null) return [tooLong(exchange), NO_ROWS];
   const { text: body, rows, databaseMs } = read;
-  const sent = { rows, bytes: body.length, databaseMs: hasRunQuery ? databaseMs : null };
+  const sent = { rows, bytes: Buffer.byteLength(body), databaseMs: hasRunQuery ? databaseMs : null };
   return [{ status: 200, body, headers }, sent];
 }
 

@@ -15,7 +15,7 @@ const SOON = { timeout: 20_000, interval: 20 };
 const schema = await ownSchema(`
   CREATE TABLE @.sales AS SELECT generate_series(1, 10) AS id;
   CREATE TABLE @.large AS SELECT generate_series(1, 300) AS id;
-  CREATE VIEW @.long AS SELECT i AS id, repeat('x', 30000) AS text FROM generate_series(1, 100) i;
+  CREATE VIEW @.long AS SELECT i AS id, repeat('ü', 15000) AS text FROM generate_series(1, 100) i;
   CREATE VIEW @.failing AS SELECT i AS id, repeat('x', 30000) AS text, 1 / (150 - i) AS part FROM generate_series(1, 200) i;
   CREATE VIEW @.slow AS SELECT 1 AS id FROM pg_sleep(2)`);
 const MANIFEST = manifestOf(
@@ -145,6 +145,7 @@ describe("an organization with a quota of requests", () => {
     for (let i = 0; i < 6; i++) expect(await batch("failing")).toEqual([500]);
     expect(await batch("long")).toEqual([200]);
     await expect.poll(async () => (await used()).slice(0, 2), SOON).toEqual([1, 100]);
+    expect((await used())[2]).toBeGreaterThan(100 * 30_000);
     for (let i = 0; i < 4; i++) expect((await ask()).status).toBe(200);
     expect((await ask()).status).toBe(429);
   });

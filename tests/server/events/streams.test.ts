@@ -3,7 +3,7 @@ import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
 import type { RunningService } from "../../../runtime/server/server.js";
 import { atEnd } from "../../support/at-end.js";
 import { ownDatabase, queryAt } from "../../support/database.js";
-import { proxyOf } from "../../support/database-proxy.js";
+import { proxyOf, proxyThatMutes } from "../../support/database-proxy.js";
 import { sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { KEYS, startManifest } from "../../support/service.js";
@@ -143,15 +143,9 @@ describe("a client that waits for events", () => {
   });
 
   it("is refused with all others that ask at once as soon as the database does not answer", async () => {
-    let isMute = false;
-    const { url: KEYS_DATABASE_URL } = await proxyOf(await ownDatabase(), (client, open) => {
-      if (isMute) return;
-      const database = open();
-      client.pipe(database).pipe(client);
-      client.on("close", () => database.destroy());
-    });
-    const { url } = await start({ KEYS_DATABASE_URL });
-    isMute = true;
+    const proxy = await proxyThatMutes(await ownDatabase());
+    const { url } = await start({ KEYS_DATABASE_URL: proxy.url });
+    proxy.isMute = true;
     const begun = performance.now();
     const asked = await Promise.all(Array.from({ length: 4 }, () => listenTo(url)));
     expect(asked.map(({ status }) => status)).toEqual([503, 503, 503, 503]);

@@ -5,7 +5,7 @@ import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
 import { ownReceiver, type Receiver } from "../../ramp/support/receiver.js";
 import { atEnd } from "../../support/at-end.js";
 import { ownDatabase, queryAt } from "../../support/database.js";
-import { proxyOf } from "../../support/database-proxy.js";
+import { proxyThatMutes } from "../../support/database-proxy.js";
 import { sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { listen } from "../../support/port.js";
@@ -63,22 +63,16 @@ describe("a subscription", () => {
     const store = await KeyDatabase.open(databaseUrl);
     atEnd(() => store.close());
     const receiver = await ownReceiver();
-    let isMute = false;
-    const { url } = await proxyOf(databaseUrl, (client, open) => {
-      if (isMute) return;
-      const database = open();
-      client.pipe(database).on("close", () => client.destroy());
-      database.pipe(client).on("close", () => database.destroy());
-    });
-    const service = await startManifest(manifest, { KEYS_DATABASE_URL: url, ...SETTINGS });
-    isMute = true;
+    const proxy = await proxyThatMutes(databaseUrl);
+    const service = await startManifest(manifest, { KEYS_DATABASE_URL: proxy.url, ...SETTINGS });
+    proxy.isMute = true;
     const subscribed = async (): Promise<number> => {
       const body = { url: receiver.url };
       return (await sendRequest(service.url, PATH, { method: "POST", key: KEYS.tier2, body })).status;
     };
     // The first look at the tables, after a second, is given up after three.
     await sleep(5000);
-    isMute = false;
+    proxy.isMute = false;
     await expect.poll(subscribed, SOON).toBe(201);
   });
 
