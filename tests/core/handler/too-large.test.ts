@@ -22,7 +22,7 @@ const schema = await ownTables({
     CREATE VIEW @.slow AS SELECT 1 AS i, pg_sleep(20)::text AS text;
     CREATE TABLE @.small AS SELECT 1 AS i, 'x' AS text`,
   clickhouse: [
-    "CREATE TABLE @.facts ORDER BY i AS SELECT toInt32(number) AS i, hex(MD5(toString(number))) AS text FROM numbers(200000)",
+    "CREATE TABLE @.facts ORDER BY i AS SELECT toInt32(number) AS i, hex(MD5(toString(number))) AS text FROM numbers(1000000)",
     "CREATE VIEW @.sorted AS SELECT * FROM @.facts ORDER BY text",
     "CREATE VIEW @.late AS SELECT i, concat(text, toString(length(range(if(i = 150000, 5000000, 1))))) AS text FROM @.facts SETTINGS max_block_size = 1000, max_threads = 1",
     "CREATE VIEW @.slow AS SELECT toInt32(1) AS i, toString(sleepEachRow(0.1)) AS text FROM numbers(600) SETTINGS max_block_size = 1",
