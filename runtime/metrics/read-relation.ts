@@ -1,4 +1,4 @@
-import type { AggregateRelation } from "../core/model/aggregate/aggregate.js";
+import { type AggregateRelation, ownerValue } from "../core/model/aggregate/aggregate.js";
 import { type Condition, OWN_ROWS } from "../core/model/query.js";
 import { EMPTY, projectParts, type Sql } from "../core/warehouse/sql.js";
 import type { AggregateDialect } from "../core/warehouse/aggregate-dialect.js";
@@ -33,7 +33,7 @@ export function readRelation(
   };
   if (own === undefined || relation.rows === undefined) return read;
   const { column } = relation.rows;
-  const owner = { ...named(known, ownerValue(relation)), name: column };
+  const owner = { ...named(known, ownerValue(relation, column)), name: column };
   const placed = { condition: { ...own, column } as Condition, position };
   const condition = deferredCondition(dialect, placed, [owner]);
   return { ...read, conditions: [condition], names: [...read.names, column] };
@@ -43,13 +43,6 @@ export function readRelation(
 function columnOf(relation: AggregateRelation, name: string): string | null {
   const value = named(relation.values, name);
   return "column" in value ? value.column : null;
-}
-
-/** The value that is the column of the caller's organization. */
-function ownerValue({ values, rows }: AggregateRelation): string {
-  return (
-    values.find((value) => "column" in value && value.column === rows?.column)?.name ?? rows?.column ?? ""
-  );
 }
 
 /** A value of a relation that is read as `s`. */

@@ -16,7 +16,8 @@ export function aggregateOfRows(
 ): RowsAggregate {
   const names = [...new Set([...columns, ...filters.map((filter) => filter.column)])];
   const owner = spec.rows && nameOf(spec.rows.column);
-  const all = owner === undefined || names.includes(owner) ? names : [...names, owner];
+  const isNamed = owner === undefined || names.some((name) => nameOf(name) === owner);
+  const all = isNamed ? names : [...names, owner];
   const zones = new Map(spec.columns.map(({ name, timezone }) => [name, timezone && { timezone }]));
   const aggregate = {
     of: "measures",

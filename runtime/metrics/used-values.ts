@@ -7,7 +7,12 @@ import {
   type SpineUnits,
   withoutMetricTime,
 } from "../core/model/aggregate/metric.js";
-import { type Aggregate, type AskedGrouping, joinsTo } from "../core/model/aggregate/aggregate.js";
+import {
+  type Aggregate,
+  type AskedGrouping,
+  joinsTo,
+  ownerValue,
+} from "../core/model/aggregate/aggregate.js";
 import { columnsOf, type Condition, OWN_ROWS } from "../core/model/query.js";
 import { dimensionsIn } from "./row-filters.js";
 
@@ -95,8 +100,8 @@ const filtersOf = ({
 
 /** The value that says whose a row is. */
 function ownValues({ relations }: Aggregate, name: string): Set<string> {
-  const own = relations.find((relation) => relation.name === name)?.rows?.column;
-  return new Set(own === undefined ? [] : [own]);
+  const relation = relations.find((each) => each.name === name);
+  return new Set(relation?.rows === undefined ? [] : [ownerValue(relation, relation.rows.column)]);
 }
 
 type Use = (relation: string, value: string) => void;

@@ -86,6 +86,10 @@ function manifestOfOrders(schema: string): unknown {
       alias: "folded",
       columns: { country: columns.country, org: columns.org },
     },
+    {
+      ...orders("mixed", { filters: ["country", "ORG"], rows: { column: "ORG", equals: "org" } }),
+      columns: { country: columns.country, ORG: columns.org },
+    },
     orders("grouped", {
       aggregate: {
         group_by: ["country", { column: "day", grains: ["month"] }],

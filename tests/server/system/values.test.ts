@@ -162,6 +162,7 @@ describe("nobody gets values that are not theirs", () => {
     expect(await values(of("own", "org"))).toContain("Send the key of an organization.");
     expect(await values(of("own", "org", "&org[eq]=globex"), "acme")).toEqual([]);
     expect(await values(of("folded", "org"), "acme")).toEqual([["acme", 32]]);
+    expect(await values(of("mixed", "country"), "acme")).toEqual(await values(of("own", "country"), "acme"));
   });
 
   it("of private columns and models, of columns that no row has, and of types that no filter compares", async () => {

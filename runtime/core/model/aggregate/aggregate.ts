@@ -19,6 +19,11 @@ export interface AggregateRelation {
   readonly rows?: OwnRows;
 }
 
+/** The value that is the column of the caller's organization: another letter case may name it. */
+export function ownerValue({ values }: AggregateRelation, column: string): string {
+  return values.find((value) => "column" in value && value.column === column)?.name ?? column;
+}
+
 /**
  * A left join of many rows to one. `to`: a relation; `on`: values of the two sides that are equal; `from`: the join (its
  * position) whose rows have the keys, else the fact. `onFact`: further keys, compared with the fact itself. `valid`: the
