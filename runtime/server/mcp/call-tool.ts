@@ -23,6 +23,7 @@ import {
   type Arguments,
   DEFAULT_FOUND,
   DEFAULT_ROWS,
+  MAX_CHARACTERS,
   type ToolParameters,
 } from "./tools.js";
 
@@ -165,6 +166,11 @@ async function queryEndpoint(
   if (reply.status !== 200) return failure(failureText(reply, endpoint));
   const fitting = fittingLines(reply.body, limit).length;
   const hasCursors = endpoint.cursor !== undefined || reply.nextCursor !== null;
+  const isByOffset = endpoint.pagination !== null && cursor === undefined;
+  if (fitting === 0 && (reply.body !== "" || reply.hasMore)) {
+    const { nextCursor } = hasCursors ? await read(1) : reply;
+    return longRow(servedAt(tool, endpoint.path), isByOffset ? offset + 1 : null, nextCursor);
+  }
   // A cursor stands after the last row of a page, not after one in it.
   if (
     hasCursors &&
@@ -172,11 +178,20 @@ async function queryEndpoint(
     (reply.nextCursor === null ? reply.hasMore : fitting < linesOf(reply.body).length)
   )
     reply = await read(fitting);
-  const isByOffset = endpoint.pagination !== null && cursor === undefined;
   return rowsResult(endpoint, reply, limit, {
     offset: isByOffset ? offset : null,
     isFirst: cursor === undefined && offset === 0,
   });
+}
+
+/** The next row alone is more than a call may return: it is read in part, or skipped. */
+function longRow({ spec }: ServedEndpoint, offset: number | null, cursor: string | null): CallToolResult {
+  const [skip] = [cursor && `cursor ${cursor}`, offset && `offset ${String(offset)}`].filter(Boolean);
+  return failure(
+    `The next row has more than ${String(MAX_CHARACTERS)} characters.` +
+      (spec.fields === true ? " Ask for some of its columns: the parameter fields." : "") +
+      (skip === undefined ? "" : ` To go on behind it: ${skip}.`),
+  );
 }
 
 /** As many rows as fit. The text has them as the API prints them, so that no digit is lost. */
