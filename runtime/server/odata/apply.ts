@@ -1,8 +1,10 @@
 import type { Aggregate } from "../../core/model/aggregate/aggregate.js";
+import { GROUP_PAGES } from "../../core/model/aggregate/group-options.js";
 import type { Caller } from "../../core/model/caller.js";
 import { httpError, isHttpError, type Result } from "../../core/model/errors.js";
 import { FILTER_LIMITS } from "../../core/model/limits.js";
 import { FILTER, type RawFields } from "../../core/model/query.js";
+import type { ServedEndpoint } from "../../core/model/served-endpoint.js";
 import type { Gateway } from "../../core/handler/gateway.js";
 import { resolve } from "../../core/handler/resolve.js";
 import { type OdataOptions, readCount } from "./options.js";
@@ -154,12 +156,19 @@ export async function resolveGrouped(
     return httpError("notImplemented", { name: "$apply", reason: "a saved query fixes its groups" });
   if (filters.length > 0 && filter !== true)
     return httpError("notImplemented", { name: "filter", reason: "this set takes no conditions" });
-  const wrong = grouped.filters.find((text) => namesOf(text).some((name) => isMeasure(aggregate, name)));
+  const ofRows = rowNames(endpoint, aggregate);
+  const isLeft = (name: string): boolean =>
+    measures.includes(name) ? !ofRows.has(name) : groups.includes(name) && grouped.isRolledUp !== true;
+  const isOther = (name: string): boolean =>
+    (ofRows.has(name) || isMeasure(aggregate, name)) && !isLeft(name);
+  const wrong =
+    grouped.filters.find((text) => namesOf(text).some((name) => isMeasure(aggregate, name))) ??
+    having.find((text) => namesOf(text).some(isOther));
   if (wrong !== undefined) return notOffered(`filter(${wrong})`);
   const top = readCount("top", options);
   if (isHttpError(top)) return top;
-  const size = pageSizeOf(set, representation);
-  const limit = pagination === null ? "" : String(Math.max(1, Math.min(top ?? Infinity, size)));
+  const size = pageSizeOf(pagination ?? GROUP_PAGES, representation);
+  const limit = String(Math.max(1, Math.min(top ?? Infinity, size)));
   const { skip, skiptoken } = options.system;
   const order = readGroupOrder(options, grouped.top);
   if (isHttpError(order)) return order;
@@ -178,9 +187,7 @@ export async function resolveGrouped(
   const query = await resolve(gateway, endpoint, caller, { fields, source: "query", format });
   if (isHttpError(query)) return query;
   const { page } = query.selection;
-  const first = top === null ? null : { limit: Math.max(1, top), offset: 0, lookAhead: true };
-  const plain = page === null ? first : { ...page, envelope: false };
-  const selection = { ...query.selection, page: plain };
+  const selection = { ...query.selection, page: page && { ...page, envelope: false } };
   return {
     query: { ...query, selection },
     top,
@@ -191,6 +198,10 @@ export async function resolveGrouped(
 /** Names in a condition, without its texts. */
 const namesOf = (condition: string): readonly string[] =>
   condition.replaceAll(/'(?:[^']|'')*'/g, "").match(/[\p{L}_][\p{L}\p{Nd}_]*/gu) ?? [];
+
+/** What a condition on rows names: a condition on groups restricts them only where all rows of a group have the same value. */
+const rowNames = ({ spec }: ServedEndpoint, { of, filters }: Aggregate): ReadonlySet<string> =>
+  new Set((of === "metrics" ? filters : (spec.filters ?? [])).map(({ column }) => column));
 
 /** Rows have no measures: a condition before the groups names none. */
 const isMeasure = ({ measures }: Aggregate, name: string): boolean =>

@@ -10,6 +10,7 @@ import {
 } from "../../core/model/query.js";
 import type { Caller } from "../../core/model/caller.js";
 import type { SortKey } from "../../core/model/endpoint.js";
+import type { Pagination } from "../../core/model/endpoint-parts.js";
 import type { Gateway } from "../../core/handler/gateway.js";
 import { queryOf } from "../../core/handler/resolve.js";
 import {
@@ -101,12 +102,12 @@ export function isOwnParameter({ endpoint }: OdataSet, name: string): boolean {
   return endpoint.filters.some((filter) => filter.name === name);
 }
 
-/** Rows of a page: what the endpoint gives at most, or fewer where the client prefers that. */
+/** Rows of a page: at most `maxLimit`, or fewer where the client prefers that. */
 export function pageSizeOf(
-  { endpoint: { spec } }: OdataSet,
+  { maxLimit }: Pick<Pagination, "maxLimit">,
   { maxPageSize }: Pick<Representation, "maxPageSize">,
 ): number {
-  return spec.pagination === null ? Infinity : Math.min(maxPageSize ?? Infinity, spec.pagination.maxLimit);
+  return Math.min(maxPageSize ?? Infinity, maxLimit);
 }
 
 function pageOf(set: OdataSet, asked: Asked): Result<Page> | null {
@@ -117,7 +118,7 @@ function pageOf(set: OdataSet, asked: Asked): Result<Page> | null {
   const { pagination } = set.endpoint.spec;
   if (skip !== null && pagination === null)
     return httpError("notImplemented", { name: "$skip", reason: "this set has no pages" });
-  const most = pageSizeOf(set, representation);
+  const most = pagination === null ? Infinity : pageSizeOf(pagination, representation);
   // Engines take no page without rows: of `$top=0` one is read and not sent.
   const rows = limit ?? Math.max(1, Math.min(top ?? Infinity, most));
   return rows === Infinity ? null : { limit: rows, offset: skip ?? 0, lookAhead: true };

@@ -37,15 +37,18 @@ export function otherOption(
 /** What a response with JSON says of itself. */
 export function formOf(
   { exchange, representation }: SetRequest,
-  { selected }: OdataQuery,
+  { query, selected }: OdataQuery,
 ): Omit<OdataBody, "bodyOf"> {
   const { request, gateway } = exchange;
   const { metadata, isExact, maxPageSize } = representation;
   const address = requestAddress(gateway, request);
+  const { page } = query.selection;
+  // An endpoint without pages sends all rows.
+  const isApplied = maxPageSize !== null && page !== null && page.limit <= maxPageSize;
   return {
     form: JSON.stringify([representation, address, request.url, selected]),
     contentType: `application/json;odata.metadata=${metadata};odata.streaming=true;IEEE754Compatible=${String(isExact)};charset=utf-8`,
-    headers: maxPageSize === null ? {} : { "Preference-Applied": `odata.maxpagesize=${String(maxPageSize)}` },
+    headers: isApplied ? { "Preference-Applied": `odata.maxpagesize=${String(maxPageSize)}` } : {},
   };
 }
 

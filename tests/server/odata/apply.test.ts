@@ -25,6 +25,10 @@ describe("$apply", () => {
       "filter(status ne 'void')/groupby((status),aggregate(n))/filter(n gt 1)",
       "group_by=status&measures=n&filter=status ne 'void'&n[gt]=1",
     ],
+    [
+      "groupby((status),aggregate(n))/filter(status ne 'held' and n gt 1)",
+      "group_by=status&measures=n&filter=status ne 'held'&n[gt]=1",
+    ],
     ["groupby((status),aggregate(n))/topcount(2,n)", "group_by=status&measures=n&top=2&sort_by=n"],
     [
       "groupby((status),aggregate(n))/filter(n lt 9)/bottomcount(1,n)",
