@@ -10,6 +10,8 @@ export interface ShownKey {
   readonly expires: string | null;
   readonly allowed: readonly string[];
   readonly lastUsed: string | null;
+  /** False where only an operator makes keys like it. */
+  readonly isReplaceable: boolean;
 }
 
 export interface ShownMember {

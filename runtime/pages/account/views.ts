@@ -81,7 +81,7 @@ const UNIT_NAMES: Readonly<Record<QuotaUnit, string>> = {
 function keysOf(shown: Overview): Html {
   const { reader, organization, keys, formId, categories } = shown;
   const rows = keys.map(
-    ({ id, name, created, expires, allowed, lastUsed }) =>
+    ({ id, name, created, expires, allowed, lastUsed, isReplaceable }) =>
       html`<tr>
         <th scope="row">${name || id}<small>${id}</small></th>
         <td data-label="Limited to">${allowed.length === 0 ? "the plan" : allowed.join(", ")}</td>
@@ -91,7 +91,7 @@ function keysOf(shown: Overview): Html {
         </td>
         <td data-label="Last used">${lastUsed ?? "not yet"}</td>
         <td class="acts">
-          ${act(reader, "keys/rotate", organization.id, id, `Replace the key ${name || id}`, "Replace", formId + id)}
+          ${isReplaceable ? act(reader, "keys/rotate", organization.id, id, `Replace the key ${name || id}`, "Replace", formId + id) : null}
           ${act(reader, "keys/revoke", organization.id, id, `Revoke the key ${name || id}`, "Revoke")}
         </td>
       </tr>`,

@@ -91,6 +91,12 @@ export class KeyDatabase implements KeyStore {
     return added > 0 ? succeeded({ key, id }) : failed(tooManyKeys(owner));
   }
 
+  /** The key of an organization with this id. */
+  async keyOf(organization: string, id: string): Promise<Outcome<StoredKey>> {
+    const found = await this.#find(id, organization);
+    return found.ok ? succeeded(found.value[1]) : found;
+  }
+
   /** `organization`: whose key it must be; null: any. */
   async rotate(
     id: string,

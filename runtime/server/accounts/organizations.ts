@@ -108,7 +108,7 @@ export function organizationsIn(tables: Statements, actor: string): Organization
       return (await tables.run([SET_NAME], [JSON.stringify({ actor, id, name })])).length > 0;
     },
     async setPlan(id, plan) {
-      return (await tables.run([SET_PLAN], [JSON.stringify({ actor, id, plan })])).length > 0;
+      return (await tables.run([LOCK_GIVEN, SET_PLAN], [JSON.stringify({ actor, id, plan })])).length > 0;
     },
     async setFigures(id, figures) {
       return (await tables.run([SET_FIGURES], [JSON.stringify({ actor, id, ...figures })])).length > 0;
@@ -119,6 +119,13 @@ export function organizationsIn(tables: Statements, actor: string): Organization
 /** Until the transaction ends nobody else changes it. */
 export async function lockOrganization(tables: Statements, id: string): Promise<void> {
   await tables.run([LOCK], [id]);
+}
+
+/** Whether somebody may be invited to it and join it: without a plan the keys that they make would open all of their tier. It stays so until the transaction ends. */
+export async function mayHaveMembers(tables: Statements, id: string): Promise<boolean> {
+  await lockOrganization(tables, id);
+  const found = await organizationsIn(tables, "").find(id);
+  return found !== null && found.plan !== null;
 }
 
 const LOCK = "SELECT FROM routewright_keys.organizations WHERE id = $1 FOR NO KEY UPDATE";
@@ -158,6 +165,10 @@ const SET_NAME = `WITH given AS (${GIVEN}), named AS (
 )
 ${noted("subject", "(SELECT actor, 'named' AS action, named.id AS organization, NULL AS subject FROM given, named) AS change")}
 RETURNING id`;
+
+/** Who joins holds the lock: `SET_PLAN` sees them. */
+const LOCK_GIVEN = `WITH given AS (${GIVEN})
+  SELECT FROM routewright_keys.organizations JOIN given USING (id) FOR NO KEY UPDATE OF organizations`;
 
 const SET_PLAN = `WITH given AS (${GIVEN}), changed AS (
   UPDATE routewright_keys.organizations SET plan = given.plan FROM given

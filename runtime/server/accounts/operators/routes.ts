@@ -2,6 +2,7 @@ import type { DataRoute } from "../../../core/handler/exchange.js";
 import { httpError } from "../../../core/model/errors.js";
 import { record } from "../../../core/model/schema.js";
 import { changesIn } from "../audit.js";
+import { mayHaveMembers } from "../organizations.js";
 import { invite } from "../page/members.js";
 import { createKey, listKeys, revokeKey, rotateKey } from "./keys.js";
 import {
@@ -154,12 +155,18 @@ function invitationRoute(operators: Operators, publicUrl: string): DataRoute {
     async ({ input: { organization = null, role = "owner" }, keys, tables, actor }) => {
       if (organization !== null && (await keys.organizations.find(organization)) === null)
         return httpError("notFound");
+      if (organization !== null && !(await mayHaveMembers(tables, organization))) return WITHOUT_PLAN;
       const { id, code, expires } = await invite(tables, actor, { organization, role });
       const link = `${publicUrl}/account/invitation?code=${code}`;
       return json(201, { id, link, expires }, { id, link: null, expires });
     },
   );
 }
+
+const WITHOUT_PLAN = httpError("valueNotOfType", {
+  name: "organization",
+  type: "one that has a plan: without one the keys of its members would open all of their tier",
+});
 
 const named = (name: string, summary: string) => ({ operationId: `system_${name}`, summary });
 

@@ -4,12 +4,13 @@ import { queryOf } from "../../../core/http/route.js";
 import type { Reply } from "../../../core/http/send.js";
 import { invitation as invitationView, welcome } from "../../../pages/account/notices.js";
 import type { Statements } from "../../../postgres/own-tables.js";
-import { organizationsIn } from "../organizations.js";
+import { mayHaveMembers, organizationsIn } from "../organizations.js";
 import {
   type AccountPage,
   attemptOf,
   ATTEMPTS_A_MINUTE,
   movedTo,
+  noPlan,
   pageRoute,
   rootOf,
   shown,
@@ -195,13 +196,22 @@ function offerOf({ title }: AccountPage, { organization, name, role }: Invitatio
 
 async function accept(page: AccountPage, { tables, visitor, field }: SentForm): Promise<Reply> {
   const { id } = visitor.person;
-  const taken = CODE.test(field("code")) ? await takeInvitation(tables, field("code")) : null;
+  const code = field("code");
+  const found = CODE.test(code) ? await invitationOf(tables, code) : null;
+  if (found === null) return usedUp(page);
+  if (!(await mayJoin(page, tables, found))) return noPlan(page);
+  const taken = await takeInvitation(tables, code);
   if (taken === null) return usedUp(page);
   if (taken.organization === null) await ownOrganization(page, tables, id);
   else await addMember(tables, taken.organization, id, taken.role);
   const memberships = await membershipsOf(tables, id);
   const joined = taken.organization ?? memberships.at(-1)?.organization ?? "";
   return movedTo(`${rootOf(page)}?organization=${encodeURIComponent(joined)}`);
+}
+
+function mayJoin({ about }: AccountPage, tables: Statements, { organization }: Invitation): Promise<boolean> {
+  if (organization !== null) return mayHaveMembers(tables, organization);
+  return Promise.resolve(about.signUp !== undefined);
 }
 
 async function signOut(page: AccountPage, { tables, visitor, exchange }: SentForm): Promise<Reply> {

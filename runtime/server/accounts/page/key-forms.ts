@@ -6,13 +6,11 @@ import type { Html } from "../../../core/http/html.js";
 import { KeyDatabase } from "../key-database.js";
 import type { KeyOwner } from "../key-store.js";
 import { type Organization, organizationsIn } from "../organizations.js";
-import { type AccountPage, figuresIn, planOf, told } from "./account.js";
+import { type AccountPage, figuresIn, noPlan, planOf, told } from "./account.js";
 import { type OrganizationForm, organizationRoute, type FormResult } from "./forms.js";
-import { actorOf, membershipsOf } from "./members.js";
-import { afterForm, callOf, MAX_KEYS } from "./overview.js";
+import { actorOf } from "./members.js";
+import { afterForm, callOf, isOfPeople, MAX_KEYS, PEOPLES_TIER } from "./overview.js";
 
-/** The plan decides below it; keys that open tier3 are made by operators. */
-const TIER = "tier2";
 const MAX_NAME = 100;
 const MAX_ALLOWED = 50;
 /** How long a key that is replaced stays valid. */
@@ -33,13 +31,7 @@ const keysOf = ({ tables, visitor }: OrganizationForm): KeyDatabase =>
 async function create(page: AccountPage, form: OrganizationForm): Promise<FormResult> {
   const { organization, field } = form;
   const found = await organizationsIn(form.tables, "").find(organization);
-  if (found === null || planOf(page, found.plan) === null)
-    return told(
-      page,
-      409,
-      "No plan",
-      "This organization has no plan that is served. Ask the operator for one.",
-    );
+  if (found === null || planOf(page, found.plan) === null) return noPlan(page);
   const owner = ownerIn(form);
   if (typeof owner === "string") return told(page, 400, "No key was made", owner);
   const most = mostKeys(page, found);
@@ -65,11 +57,6 @@ const tooManyKeys = (page: AccountPage, what: "made" | "replaced", most: number)
     `An organization has at most ${String(most)} keys${what === "made" ? "" : ", with those that were replaced or have ended"}. Revoke one first.`,
   );
 
-async function planNameOf({ tables, visitor, organization }: OrganizationForm): Promise<string | null> {
-  const memberships = await membershipsOf(tables, visitor.person.id);
-  return memberships.find((each) => each.organization === organization)?.plan ?? null;
-}
-
 /** What the form says of a key, or what is wrong with it. */
 function ownerIn({ organization, field }: OrganizationForm): KeyOwner | string {
   const name = field("name");
@@ -81,7 +68,7 @@ function ownerIn({ organization, field }: OrganizationForm): KeyOwner | string {
   if (allowed.length > MAX_ALLOWED)
     return `A key is limited to at most ${String(MAX_ALLOWED)} categories and paths.`;
   const owner: KeyOwner = {
-    ...{ tier: TIER, user: name, org: organization },
+    ...{ tier: PEOPLES_TIER, user: name, org: organization },
     ...(expires !== "" && { expires }),
     ...(allowed.length > 0 && { allowed }),
   };
@@ -111,16 +98,19 @@ const sentTwice = (page: AccountPage): Reply =>
   );
 
 async function rotate(page: AccountPage, form: OrganizationForm): Promise<FormResult> {
-  if (!isId(form.field("id"))) return noKey(page);
+  const id = form.field("id");
   const found = await organizationsIn(form.tables, "").find(form.organization);
-  if (found === null) return noKey(page);
+  if (found === null || planOf(page, found.plan) === null) return noPlan(page);
+  const key = isId(id) ? await keysOf(form).keyOf(form.organization, id) : null;
+  if (key?.ok !== true) return noKey(page);
+  if (!isOfPeople(key.value)) return ofOperator(page);
   const most = mostKeys(page, found) + MOST_REPLACED;
   if (found.keys >= most) return tooManyKeys(page, "replaced", most);
   if (!(await isFirst(form, form.field("once")))) return sentTwice(page);
-  const rotated = await keysOf(form).rotate(form.field("id"), KEEP_SECONDS, form.organization);
+  const rotated = await keysOf(form).rotate(id, KEEP_SECONDS, form.organization);
   if (!rotated.ok) return noKey(page);
-  const { key, until } = rotated.value;
-  return shownAfter(page, form, newKey(key, callOf(page, await planNameOf(form), key), until));
+  const { key: made, until } = rotated.value;
+  return shownAfter(page, form, newKey(made, callOf(page, found.plan, made), until));
 }
 
 async function revoke(page: AccountPage, form: OrganizationForm): Promise<FormResult> {
@@ -134,6 +124,14 @@ const isId = (id: string): boolean => /^[0-9a-f]{12}$/.test(id);
 
 const noKey = (page: AccountPage): Reply =>
   told(page, 404, "No such key", "This organization has no such key, or it has ended or been replaced.");
+
+const ofOperator = (page: AccountPage): Reply =>
+  told(
+    page,
+    409,
+    "No key was replaced",
+    "Only an operator makes keys like this one. Ask the operator for another one.",
+  );
 
 /** The page with what a form did. */
 export function shownAfter(page: AccountPage, form: OrganizationForm, notice: Html): Promise<FormResult> {

@@ -16,7 +16,7 @@ import { overview } from "../../../pages/account/views.js";
 import type { Statements } from "../../../postgres/own-tables.js";
 import { changesIn, type AuditEntry } from "../audit.js";
 import { KeyDatabase } from "../key-database.js";
-import type { StoredKey } from "../key-store.js";
+import type { KeyOwner, StoredKey } from "../key-store.js";
 import { type MonthUse, monthUseOf, organizationsIn } from "../organizations.js";
 import {
   type AccountPage,
@@ -32,6 +32,13 @@ import { welcomePage } from "./arrivals.js";
 import { formToken } from "./cookies.js";
 import { actorOf, invitationsOf, type Member, type Membership, membersOf, membershipsOf } from "./members.js";
 import { keysOf as keyNamesOf, shownUsage } from "./usage.js";
+
+/** The plan decides below it; keys that open tier3 are made by operators. */
+export const PEOPLES_TIER = "tier2";
+
+/** Whether members may make a key like this one. */
+export const isOfPeople = ({ tier, allowed = [] }: Pick<KeyOwner, "tier" | "allowed">): boolean =>
+  allows(PEOPLES_TIER, tier) && !allowed.some((each) => each === "system" || each.startsWith("/v1/system/"));
 
 /** Keys of an organization where its plan names no number. */
 export const MAX_KEYS = 100;
@@ -132,7 +139,7 @@ async function render(
     plan,
     keys: keys.map((key) => ({
       ...{ id: key.id, name: key.user, created: key.created ?? "", expires: lastDayOf(key.expires) },
-      ...{ allowed: key.allowed ?? [], lastUsed: key.lastUsed ?? null },
+      ...{ allowed: key.allowed ?? [], lastUsed: key.lastUsed ?? null, isReplaceable: isOfPeople(key) },
     })),
     formId: randomUUID(),
     categories: categoriesIn(page, plan),

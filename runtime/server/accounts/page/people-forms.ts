@@ -2,8 +2,8 @@ import type { DataRoute } from "../../../core/handler/exchange.js";
 import type { Reply } from "../../../core/http/send.js";
 import { done, newInvitation } from "../../../pages/account/notices.js";
 import type { Statements } from "../../../postgres/own-tables.js";
-import { organizationsIn } from "../organizations.js";
-import { type AccountPage, figuresIn, movedTo, rootOf, told, unknown } from "./account.js";
+import { mayHaveMembers, organizationsIn } from "../organizations.js";
+import { type AccountPage, figuresIn, movedTo, noPlan, rootOf, told, unknown } from "./account.js";
 import {
   formRoute,
   type OrganizationForm,
@@ -62,6 +62,7 @@ async function makeInvitation(page: AccountPage, form: OrganizationForm): Promis
   const { tables, organization } = form;
   const role = ROLES.find((each) => each === form.field("role"));
   if (role === undefined) return told(page, 400, "No invitation", "Choose a role.");
+  if (!(await mayHaveMembers(tables, organization))) return noPlan(page);
   const [members, open] = [await membersOf(tables, organization), await invitationsOf(tables, organization)];
   const most = await mostMembers(page, form);
   if (members.length + open.length >= most || open.length >= MAX_INVITATIONS)
