@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Caller } from "../model/caller.js";
+import type { Column } from "../model/endpoint.js";
 import { Projection } from "../model/projection.js";
 import { isHttpError } from "../model/errors.js";
 import type { Selection } from "../model/query.js";
@@ -45,8 +46,13 @@ interface ExampleSource {
   readonly isPrivate: (path: string, column: string) => boolean;
 }
 
-interface KnownRow {
+/** Whose row it is, and what of it everybody may read. */
+interface OpenEndpoint {
   readonly endpoint: ServedEndpoint;
+  readonly columns: readonly Column[];
+}
+
+interface KnownRow extends OpenEndpoint {
   readonly version: string | null;
   /** As JSON has it; null where there is none. */
   readonly text: string | null;
@@ -83,9 +89,13 @@ export class ExampleRows {
     this.#chosen = chosen;
   }
 
-  /** The row of the endpoint at a path and its parameters, or several with commas between, as JSON; null where there is none. */
-  at(path: string): string | null {
-    return this.#rows.get(path)?.text ?? null;
+  /**
+   * The row of the endpoint at a path and its parameters, or several with commas between, as JSON; null where there is none. A row that was
+   * read for an earlier release is one of this only where it has the endpoint with the same public columns.
+   */
+  at(address: string): string | null {
+    const known = this.#rows.get(address);
+    return known && isSameRow(known, openAt(this.#active.current, address)) ? known.text : null;
   }
 
   /** Reads those that are missing or older than the build (`builds`), for a bounded time; the rest is read later. */
@@ -103,10 +113,10 @@ export class ExampleRows {
     const rows = new Map<string, KnownRow>();
     this.#bytes = 0;
     for (const address of this.#chosen?.() ?? release.endpoints.keys()) {
+      const open = openAt(release, address);
+      if (open === null || this.#bytes > MAX_BYTES) continue;
+      const { endpoint, columns } = open;
       const [path = "", query = ""] = address.split("?");
-      const endpoint = release.endpoints.get(path)?.served;
-      const columns = endpoint === undefined ? [] : publicColumns(endpoint, release);
-      if (endpoint === undefined || columns.length === 0 || this.#bytes > MAX_BYTES) continue;
       const fields = queryFields(query);
       await filterToLoad(endpoint, fields);
       const asked = readParameters(endpoint, fields, "query");
@@ -114,7 +124,7 @@ export class ExampleRows {
       if (isHttpError(asked)) continue;
       const version = this.#gateway.versionOf(path)?.id ?? null;
       const known = this.#rows.get(address);
-      const isSame = known?.endpoint === endpoint && known.version === version;
+      const isSame = known?.version === version && isSameRow(known, open);
       const { conditions } = asked;
       const text = isSame
         ? known.text
@@ -124,7 +134,7 @@ export class ExampleRows {
         return;
       }
       this.#bytes += text?.length ?? 0;
-      rows.set(address, { endpoint, version, text });
+      rows.set(address, { ...open, version, text });
     }
     this.#rows = rows;
     this.#read = { release, builds };
@@ -173,6 +183,20 @@ export class ExampleRows {
     }
   }
 }
+
+/** The endpoint at an address, with its public columns; null where everybody may read none. */
+function openAt(release: ExampleSource, address: string): OpenEndpoint | null {
+  const [path = ""] = address.split("?");
+  const endpoint = release.endpoints.get(path)?.served;
+  const columns = endpoint === undefined ? [] : publicColumns(endpoint, release);
+  return endpoint === undefined || columns.length === 0 ? null : { endpoint, columns };
+}
+
+/** Columns of one endpoint are the same objects. */
+const isSameRow = (known: OpenEndpoint, open: OpenEndpoint | null): boolean =>
+  known.endpoint === open?.endpoint &&
+  known.columns.length === open.columns.length &&
+  known.columns.every((column, i) => column === open.columns[i]);
 
 /** The columns that an example may show: none where a request needs a key or a filter, or serves no rows. */
 function publicColumns({ spec, all }: ServedEndpoint, { isPrivate }: ExampleSource) {
