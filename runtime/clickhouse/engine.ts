@@ -131,7 +131,7 @@ class ClickhouseEngine extends BaseEngine {
   }
 
   /** Whether the server responds, and runs queries of the role with the limits of each tier. */
-  async isReachable(): Promise<boolean> {
+  protected async responds(): Promise<boolean> {
     if (!(await this.#connection.isUp())) return (this.#isRefused = false);
     const failure = await this.#checkRole().then(
       () => null,

@@ -6,7 +6,7 @@ import { StreamBlocksLock } from "./errors.js";
 import type { ConnectionPool } from "./pool.js";
 import type { Run } from "./run.js";
 import type { SessionSetup } from "./session.js";
-import { signalAfter } from "../core/model/timer.js";
+import { shared, signalAfter } from "../core/model/timer.js";
 
 /** How long a health check waits for the database. */
 const TIMEOUT_MS = 2000;
@@ -87,8 +87,10 @@ export class ControlConnection {
     this.#timer = setInterval(check, CHECK_MS).unref();
   }
 
-  /** Whether the database responds in time, if only to refuse the connection: queries may have others. */
-  async ping(): Promise<boolean> {
+  /** Whether the database responds in time, if only to refuse the connection: queries may have others. One ping at a time for all who ask: what cancels never waits behind more. */
+  readonly ping = shared(() => this.#ping());
+
+  async #ping(): Promise<boolean> {
     const responds = await inTime(
       this.#pool.query("SELECT 1").then(
         () => true,

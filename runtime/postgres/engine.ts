@@ -263,7 +263,7 @@ class PostgresEngine extends BaseEngine {
     );
   }
 
-  async isReachable(): Promise<boolean> {
+  protected async responds(): Promise<boolean> {
     const [responds, isConnected] = await Promise.all([
       this.#control.ping(),
       inTime(this.#pool.isConnected()),

@@ -5,7 +5,7 @@ import { listen, type RunningServer } from "@routewright/runtime/internal/core/h
 import { PublicNames } from "@routewright/runtime/internal/webhooks/public-names.js";
 import { openRateLimitStore } from "@routewright/runtime/internal/core/request/rate-limit/open-store.js";
 import { type Reply, send } from "@routewright/runtime/internal/core/http/send.js";
-import { recentText } from "@routewright/runtime/internal/core/http/service-metrics.js";
+import { recent } from "@routewright/runtime/internal/core/model/timer.js";
 import { rampListener } from "./api/app.js";
 import type { RequestListener } from "node:http";
 import type { PageRoute } from "@routewright/runtime/internal/core/http/route.js";
@@ -115,7 +115,7 @@ async function serve(options: RampOptions, database: RampDatabase, vault: Vault)
     const { limits = RAMP_DEFAULTS.limits, retentionDays = RAMP_DEFAULTS.retentionDays } = options;
     const { docs: pages = [] } = options;
     const text = async (): Promise<string> => ramp.metrics.text(await ramp.database.asOperator(readBacklog));
-    const metrics = { isPublic: metricsPublic, text, recentText: recentText(text) };
+    const metrics = { isPublic: metricsPublic, text, recentText: recent(text) };
     handler = rampListener({ ramp, rates, addressOf, limits, metrics, pages });
     const intents = startIntentWorker(ramp);
     const depositAccounts = startDepositAccountWorker(ramp);

@@ -14,7 +14,8 @@ import {
 import type { Release } from "./release/release.js";
 import { rollUpVersions } from "./release/roll-up-version.js";
 import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
-import { METRICS_CONTENT_TYPE, recentText } from "../core/http/service-metrics.js";
+import { METRICS_CONTENT_TYPE } from "../core/http/service-metrics.js";
+import { recent } from "../core/model/timer.js";
 import { DueTimes } from "./operations/due-times.js";
 import { EndpointDays } from "./operations/endpoint-days.js";
 import { FailingEndpoints } from "./operations/failing-endpoints.js";
@@ -276,7 +277,7 @@ function serviceOf(
     staleCopies: () => builds.staleCopies,
     lateEndpoints: () => dueTimes.late(),
     lateNodes: () => dueTimes.lateNodes(),
-    metrics: { contentType: METRICS_CONTENT_TYPE, text, recentText: recentText(text) },
+    metrics: { contentType: METRICS_CONTENT_TYPE, text, recentText: recent(text) },
     metricsPublic: environment.metricsPublic,
     origins: environment,
     events,

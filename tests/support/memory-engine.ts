@@ -93,7 +93,7 @@ class MemoryEngine extends BaseEngine {
     return Promise.resolve([]);
   }
 
-  isReachable(): Promise<boolean> {
+  protected responds(): Promise<boolean> {
     return Promise.resolve(true);
   }
 

@@ -26,6 +26,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   "tests/core/warehouse/mute-name-server.test.ts",
   "tests/core/tenants/tenants.test.ts",
   "tests/core/warehouse/busy-process.test.ts",
+  "tests/core/warehouse/health-checks.test.ts",
   "tests/metrics/array-dimensions.test.ts",
   "tests/metrics/conversions.test.ts",
   "tests/metrics/custom-grains.test.ts",

@@ -186,24 +186,6 @@ export class ResponseCounts {
   }
 }
 
-const RECENT_MS = 1000;
-
-/**
- * What `make` has made within a second, or makes now: for readers of `/metrics` that only METRICS_PUBLIC lets in. Nothing limits how
- * often they read. With 503 endpoints, 8 connections that read the 800 kB made everybody else wait 0.8 to 2.1 s, now 14 to 145 ms.
- */
-export function recentText(make: () => Promise<string>): () => Promise<string> {
-  let kept: { readonly text: Promise<string>; readonly since: number } | null = null;
-  return () => {
-    const now = performance.now();
-    if (kept === null || now - kept.since >= RECENT_MS) {
-      kept = { text: make(), since: now };
-      kept.text.catch(() => (kept = null));
-    }
-    return kept.text;
-  };
-}
-
 export const DROPPED_LOG_LINES: CollectedMetric = {
   name: "routewright_log_lines_dropped_total",
   help: "Log lines lost because standard output took none: a full disk, a reader that stopped.",

@@ -78,6 +78,34 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
   });
 }
 
+/** What `make` makes now, for all who ask meanwhile. */
+export function shared<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let pending: Promise<Value> | null = null;
+  return () => (pending ??= make().finally(() => (pending = null)));
+}
+
+const RECENT_MS = 1000;
+
+/**
+ * What `make` makes now, or has made within a second, for all callers: of what costs something and is asked for without a limit, such
+ * as a check of the database for `/health`.
+ */
+export function recent<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let kept: Promise<Value> | null = null;
+  let until = Infinity;
+  return () => {
+    if (kept === null || performance.now() >= until) {
+      until = Infinity;
+      kept = make();
+      kept.then(
+        () => (until = performance.now() + RECENT_MS),
+        () => (kept = null),
+      );
+    }
+    return kept;
+  };
+}
+
 /** A wait for an answer has as many parts. */
 const PARTS = 20;
 

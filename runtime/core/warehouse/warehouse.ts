@@ -227,7 +227,7 @@ export interface Warehouse {
   reasonMissing(name: string): string | null;
   /** The columns of a relation as last looked up, without a query; null where they are not known. */
   knownColumns(relation: Relation): ResultColumns | null;
-  /** Whether the database responds within a short time. */
+  /** Whether the database responds within a short time, as it does now or did within a second. */
   isReachable(): Promise<boolean>;
   /** Closes the connections after the running queries. */
   close(): Promise<void>;

@@ -1,5 +1,6 @@
 import pg from "@routewright/runtime/internal/postgres/connection/pg.js";
 import { PostgresClient } from "@routewright/runtime/internal/postgres/connection/postgres-client.js";
+import { recent } from "@routewright/runtime/internal/core/model/timer.js";
 import { DatabaseClock, RECORDED_JUMPS } from "./clock.js";
 import { isUuid, projectId, type ProjectId } from "./id.js";
 import { newestMigration } from "./migration-files.js";
@@ -220,9 +221,11 @@ class PooledDatabase {
 
   /**
    * Whether a request can do its work: what it needs is asked in the way in which it is used. A standby, or a database that is read-only, is
-   * connected but not writable.
+   * connected but not writable. One check for all who ask within a second: nothing limits `/health`.
    */
-  async reach(): Promise<DatabaseState> {
+  readonly reach = recent(() => this.#reachNow());
+
+  async #reachNow(): Promise<DatabaseState> {
     try {
       const { rows } = await this.#pool.query<{ writable: boolean }>(
         "SELECT current_setting('transaction_read_only') = 'off' AS writable",

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { recentText } from "../../../runtime/core/http/service-metrics.js";
+import { recent } from "../../../runtime/core/model/timer.js";
 import { ownSchema } from "../../support/database.js";
 import { sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { serveManifest } from "../../support/service.js";
 
-describe("a text that is at most a second old", () => {
+describe("a value that is made once for all who ask", () => {
   it("is made once for all who read it within a second, and again after it", async () => {
     let made = 0;
-    const read = recentText(() => Promise.resolve(String(++made)));
+    const read = recent(() => Promise.resolve(String(++made)));
     const texts = Array.from({ length: 1000 }, () => read());
     expect(new Set(await Promise.all(texts))).toEqual(new Set(["1"]));
     await sleep(1100);
@@ -18,7 +18,7 @@ describe("a text that is at most a second old", () => {
 
   it("is made again by the next reader where it could not be made", async () => {
     const results = [() => Promise.reject(new Error("no database")), () => Promise.resolve("text")];
-    const read = recentText(() => (results.shift() as () => Promise<string>)());
+    const read = recent(() => (results.shift() as () => Promise<string>)());
     await expect(read()).rejects.toThrow("no database");
     expect(await read()).toBe("text");
   });
