@@ -29,7 +29,7 @@ export interface RenderJobOptions extends ArtifactLocations {
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
   readonly about?: ApiAbout | undefined;
-  /** The generated folder: its default tier and its plans are those of each refresh. */
+  /** The generated folder: its default tier, its plans and its paths are those of each refresh. */
   readonly generated: string;
   /** Whether its modules may differ from what was generated. */
   readonly allowEdited: boolean;
@@ -54,8 +54,8 @@ const guard = options.guard && new Guard(options.guard);
  */
 async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
   const { title, about, generated, allowEdited, schemas, engine, publicMaxAge = 0, publish = [] } = options;
-  const { defaultTier, plans } = await readGeneratedFiles(generated, allowEdited);
-  const polled = await artifacts.poll(active?.defaultTier === defaultTier ? active.hash : null);
+  const { folder, defaultTier, plans } = await readGeneratedFiles(generated, allowEdited);
+  const polled = await artifacts.poll(active?.folder === folder ? active.hash : null);
   if (polled.kind !== "text") return polled;
   const { hash } = polled;
   for (const warning of polled.warnings)
@@ -102,6 +102,7 @@ async function refresh(active: ActiveManifest | null): Promise<RenderResult> {
         skipped,
         heldBack,
         defaultTier,
+        folder,
       },
     },
   };

@@ -4,6 +4,7 @@ import type { ResultColumns } from "../core/warehouse/warehouse.js";
 import type { Endpoint, Relation } from "../core/model/endpoint.js";
 import type { ApiAbout } from "../core/model/about.js";
 import { type Changelog, NO_CHANGELOG } from "../core/model/changelog.js";
+import type { Plans } from "../core/model/organization-plan.js";
 import { relationsOf } from "../core/model/missing-columns.js";
 import { CopyWatcher } from "./release/copy-watcher.js";
 import {
@@ -33,7 +34,7 @@ import type { RequestRecord } from "../core/handler/request-record.js";
 import { logRequest } from "./operations/request-log.js";
 import type { Environment } from "./operations/environment.js";
 import type { Accounts } from "./accounts/accounts.js";
-import { openAccounts } from "./open-accounts.js";
+import { openAccounts, openPush } from "./open-accounts.js";
 import { KeyFileWatcher } from "./operations/key-file-watcher.js";
 import { adapterProblem, clickhouseAddress } from "../core/model/clickhouse-address.js";
 import type { Logger } from "../core/http/logger.js";
@@ -69,6 +70,8 @@ export interface DataService extends HttpService {
   readonly metrics: Metrics;
   /** Activates a release. Rejects when it does not load; the old one stays active. */
   activate(release: Release): Promise<RefreshResult>;
+  /** Gives the active release other plans. */
+  setPlans(plans: Plans): void;
   /** Reads the key file if it has changed, and what has changed in the database of the keys; both are also checked every 2 s. */
   readonly readKeys: () => void;
 }
@@ -121,10 +124,14 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     readKeys: () => [watcher, storedKeys].forEach((source) => void source?.check()),
     activate: async (next) => {
       requireAdapter(next, databaseUrl);
-      const result = await activate(active, next, gateway.warehouse);
+      const result = activate(active, next, gateway.warehouse);
       parts.copies.releaseChanged();
       storedKeys?.setPlans(active.current.plans);
-      return result;
+      return await result;
+    },
+    setPlans: (plans) => {
+      active.current = { ...active.current, plans };
+      storedKeys?.setPlans(plans);
     },
   };
 }
@@ -307,16 +314,6 @@ function dataAgesOf(
     ages.set(category, Math.max(seconds, ages.get(category) ?? 0));
   }
   return ages;
-}
-
-/** Sends the use of organizations to METERING_URL; null where it is not set. */
-async function openPush(
-  { keysDatabaseUrl, metering }: Environment,
-  log: Logger,
-): Promise<{ close(): Promise<void> } | null> {
-  if (keysDatabaseUrl === null || metering === null) return null;
-  const { MeteringPush } = await import("./accounts/metering-push.js");
-  return new MeteringPush(keysDatabaseUrl, metering, log);
 }
 
 /** Usage is stored in PostgreSQL. */

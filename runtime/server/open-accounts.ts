@@ -40,3 +40,13 @@ export async function openAccounts(
   keys.setStored(accounts.storedKeys);
   return accounts;
 }
+
+/** Sends the use of organizations to METERING_URL; null where it is not set. */
+export async function openPush(
+  { keysDatabaseUrl, metering }: Environment,
+  log: Logger,
+): Promise<{ close(): Promise<void> } | null> {
+  if (keysDatabaseUrl === null || metering === null) return null;
+  const { MeteringPush } = await import("./accounts/metering-push.js");
+  return new MeteringPush(keysDatabaseUrl, metering, log);
+}

@@ -14,10 +14,14 @@ import type { MetricsSnapshot } from "../core/http/prometheus.js";
 import type { Assignment, PrimaryFunctions } from "./operations/workers/messages.js";
 import { keepsManifest, loadRelease, type Release, readGeneratedRelease } from "./release/release.js";
 import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
+import { folderDigest } from "./release/generated-folder.js";
 import { noManifest, type RefreshResult } from "./release/activate.js";
 import {
+  CoalescingRunner,
+  FOLDER_CHANGED,
   localTarget,
   type ManifestRenderer,
+  NOT_REFRESHED,
   NOT_RELOADED,
   Refresher,
   RefreshLog,
@@ -118,8 +122,8 @@ export interface RunningService extends HttpService {
   /** Re-reads the manifest, activates what changed and logs the result. */
   refresh(): Promise<RefreshResult>;
   /**
-   * Reads the key file and the generated folder again. A release that a manifest refresh activated stays. Never rejects:
-   * what is invalid is logged and changes nothing.
+   * Reads the key file and the generated folder again. A release that a manifest refresh activated stays, with the folder's plans. Never
+   * rejects: what is invalid is logged and changes nothing.
    */
   reload(): Promise<void>;
   /** Records what dbt has built: responses of the endpoints made from it get a new version. */
@@ -180,7 +184,7 @@ async function startDataApi(
   let changelog = readChangelog(generated, log);
   progress?.(2, START_STEPS);
   if (cluster?.release && keepsManifest(cluster.release.manifest, folder))
-    active.current = loadRelease(cluster.release, active.current);
+    active.current = loadRelease({ ...cluster.release, plans: folder.release.plans }, active.current);
   const refreshLog = new RefreshLog(log);
   const activateHere = async (next: Release): Promise<RefreshResult> => {
     const before = active.current;
@@ -189,6 +193,7 @@ async function startDataApi(
     return result;
   };
   const activateInAll = async (next: Release): Promise<RefreshResult> => {
+    if (next.manifest?.folder !== folderDigest(generated)) throw new Error(FOLDER_CHANGED);
     const result = await activateHere(next);
     await cluster?.share(next);
     return result;
@@ -213,27 +218,29 @@ async function startDataApi(
     await service.stop();
     await renderer?.close();
   };
-  const reload = async (): Promise<void> => {
-    service.readKeys();
-    try {
-      const fresh = await readFolder();
-      changelog = readChangelog(generated, log);
-      const { manifest } = active.current;
-      const isKept = keepsManifest(manifest, fresh);
-      if (!isKept) await activateHere(fresh.release);
-      if (!isKept && manifest !== null) await refresh();
-      log.info(reloadMessage(isKept ? manifest : null));
-    } catch (error) {
-      log.error({ detail: messageOf(error) }, NOT_RELOADED);
-    }
+  const reloadFolder = async (): Promise<void> => {
+    const fresh = await readFolder();
+    const { manifest } = active.current;
+    const isKept = keepsManifest(manifest, fresh);
+    if (isKept) service.setPlans(fresh.release.plans);
+    else await activateHere(fresh.release);
+    changelog = readChangelog(generated, log);
+    const isStale = manifest !== null && manifest.folder !== fresh.folder;
+    const refreshed = isStale ? await refresh() : null;
+    if (refreshed?.status === "error") log.error({ detail: refreshed.detail }, NOT_REFRESHED);
+    else log.info(reloadMessage(isKept ? manifest : null));
   };
+  const reloads = new CoalescingRunner(async () => {
+    service.readKeys();
+    await reloadFolder().catch((error: unknown) => log.error({ detail: messageOf(error) }, NOT_RELOADED));
+  });
   return {
     url: service.url,
     connections: service.connections,
     facts: { url: service.url, endpoints: folder.release.modules.length, keys: environment.keys.size },
     stop,
     refresh,
-    reload,
+    reload: () => reloads.run(),
     activate: activateHere,
     metrics: () => service.metrics.snapshot(),
     recordBuilds: (...results) => {

@@ -36,7 +36,13 @@ async function serve() {
   generateInto(folder, first);
   const manifest = join(ownFolder(), "manifest.json");
   writeFileSync(manifest, JSON.stringify(first));
-  const renderer = workerRenderer({ manifest, title: null, generated: folder, allowEdited: false, guard: null });
+  const renderer = workerRenderer({
+    manifest,
+    title: null,
+    generated: folder,
+    allowEdited: false,
+    guard: null,
+  });
   const service = await startFolder(folder, {}, { renderer });
   const documents = () =>
     Promise.all(PATHS.map(async (path) => (await sendRequest(service.url, path, { key: KEYS.tier3 })).text));

@@ -38,6 +38,8 @@ export interface ManifestVersion {
   readonly heldBack: readonly HeldBackEndpoint[];
   /** Tier of its endpoints without a tier tag: that of the generated folder at the time. */
   readonly defaultTier: Tier;
+  /** Digest of the generated folder of the time (`GeneratedFiles`): its default tier, its plans and its paths made the release too. */
+  readonly folder: string;
 }
 
 /** An endpoint whose changes the guard holds back (runtime/docs/refresh.md). */

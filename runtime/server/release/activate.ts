@@ -44,7 +44,8 @@ export interface ReleaseStatus {
 }
 
 /**
- * Activates a release in this process. Looks up the relations of new and changed endpoints; a missing one is a warning.
+ * Activates a release in this process, before anything is awaited: the one that is activated last stays. Looks up the relations of new and
+ * changed endpoints; a missing one is a warning.
  *
  * @throws when a module does not load; the old release stays active
  */
@@ -56,13 +57,13 @@ export async function activate(
   const before = active.current;
   const after = loadRelease(release, before);
   const changes = changesOf(before, after);
+  active.current = after;
   const found = await Promise.all(
     [...changes.added, ...changes.changed]
       .flatMap((path) => after.endpoints.get(path) ?? [])
       .flatMap(({ spec }) => relationsOf(spec))
       .map((relation) => missingRelation(relation, warehouse)),
   );
-  active.current = after;
   const status = { manifest: after.manifest, endpoints: after.endpoints.size };
   const missing = [...new Map(found.filter((entry) => entry !== null))].map(
     ([subject, reason]): RefreshWarning => ({ kind: "missing_relation", subject, reason }),

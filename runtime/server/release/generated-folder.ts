@@ -108,6 +108,8 @@ async function compiledBy(
 export interface GeneratedFiles {
   /** By path within the folder, with `/`. */
   readonly files: ReadonlyMap<string, Buffer>;
+  /** Digest of its index, which names all that the folder is. */
+  readonly folder: string;
   /** Tier of endpoints without a tier tag, as the folder was generated. */
   readonly defaultTier: Tier;
   /** Name of dbt's adapter; null where the folder does not name it. */
@@ -145,6 +147,12 @@ export async function readGeneratedFiles(folder: string, allowEdited = false): P
 /** The index of the folder; it lists the other files and carries a digest of itself. */
 const CATALOGUE = "catalogue.json";
 
+/** The digest of a folder as it is now; null where it has no index. */
+export function folderDigest(folder: string): string | null {
+  const catalogue = readFile(folder, CATALOGUE);
+  return catalogue && digestOf(catalogue);
+}
+
 function readOnce(folder: string, allowEdited: boolean): GeneratedFiles {
   const catalogue = readFile(folder, CATALOGUE);
   if (catalogue === null)
@@ -169,6 +177,7 @@ function readOnce(folder: string, allowEdited: boolean): GeneratedFiles {
   }
   return {
     files: found,
+    folder: digestOf(catalogue),
     defaultTier,
     adapter: typeof adapter === "string" ? adapter : null,
     copiedFrom: typeof copiedFrom === "string" ? copiedFrom : null,

@@ -10,14 +10,14 @@ export type RenderResult =
   | { readonly kind: "error"; readonly detail: string };
 
 /** The manifest of the active release. */
-export type ActiveManifest = Pick<ManifestVersion, "hash" | "defaultTier">;
+export type ActiveManifest = Pick<ManifestVersion, "hash" | "folder">;
 
 /**
  * Renders the current manifest in another thread. The runtime does not import the generator: the command that starts the
  * server passes in a renderer.
  */
 export interface ManifestRenderer {
-  /** `active`: the active manifest, which is not rendered again with the same default tier. */
+  /** `active`: the active manifest, which is not rendered again with the same generated folder. */
   render(active: ActiveManifest | null): Promise<RenderResult>;
   close(): Promise<void>;
 }
@@ -63,7 +63,7 @@ export class Refresher {
     const { status } = this.#target;
     try {
       const { manifest } = status;
-      const active = manifest && { hash: manifest.hash, defaultTier: manifest.defaultTier };
+      const active = manifest && { hash: manifest.hash, folder: manifest.folder };
       const rendered = await this.#renderer.render(active);
       switch (rendered.kind) {
         case "rendered":
@@ -134,6 +134,12 @@ export function reloadMessage(manifest: ManifestVersion | null): string {
     ? "reloaded"
     : "reloaded, except the generated folder: the release of the manifest refresh stays active";
 }
+
+/** Log message where the manifest could not be rendered with the folder as it is now. */
+export const NOT_REFRESHED = "reloaded, but the manifest was not refreshed: the next refresh tries it again";
+
+/** Why a release is not activated that was rendered with an earlier folder: it may be laxer. */
+export const FOLDER_CHANGED = "The generated folder has changed since the manifest was rendered.";
 
 export const NOT_RELOADED =
   "not reloaded: the server keeps serving; correct the problem and send SIGHUP again";

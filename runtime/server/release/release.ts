@@ -135,6 +135,8 @@ export interface GeneratedRelease {
   readonly release: Release;
   /** Tier of endpoints without a tier tag. */
   readonly defaultTier: Tier;
+  /** Its digest. */
+  readonly folder: string;
 }
 
 /** Reads the release of a generated folder. Rejects with a clear message when the folder is missing or invalid. */
@@ -143,7 +145,7 @@ export async function readGeneratedRelease({
   apiTitle = null,
   allowEdited,
 }: GeneratedReleaseOptions): Promise<GeneratedRelease> {
-  const { files, defaultTier, about, ...facts } = await readGeneratedFiles(generated, allowEdited);
+  const { files, folder, defaultTier, about, ...facts } = await readGeneratedFiles(generated, allowEdited);
   const textOf = (file: string): string => files.get(file)?.toString() ?? "";
   const openApi = files.get("openapi.json") ?? Buffer.of();
   const title = allowEdited === true ? titleOf(openApi) : titleIn(openApi);
@@ -158,7 +160,7 @@ export async function readGeneratedRelease({
     manifest: null,
     ...facts,
   };
-  return { title: apiTitle ?? title, about, release, defaultTier };
+  return { title: apiTitle ?? title, about, release, defaultTier, folder };
 }
 
 /** As it was generated, a document has its title at its beginning: parsed, one of 500 endpoints took 20 MB at each start. */
@@ -189,8 +191,8 @@ function parsed(openApi: Buffer): { readonly info?: { readonly title?: unknown }
 }
 
 /**
- * Whether a reload keeps the release of a manifest refresh. Not where the folder now has another default tier: endpoints
- * without a tier tag would keep the old one until the manifest changes.
+ * Whether a reload keeps the release of a manifest refresh, with the folder's plans. Not where the folder now has another default tier:
+ * endpoints without a tier tag would keep the old one until the manifest is rendered again.
  */
 export function keepsManifest(manifest: ManifestVersion | null, folder: GeneratedRelease): boolean {
   return manifest?.defaultTier === folder.defaultTier;

@@ -47,7 +47,10 @@ describe("a key of an operator", () => {
     const member = await memberOf(organization);
     await member.get("/account");
     const { text } = member.page;
-    expect([text.includes(`Revoke the key ops`), text.includes(`Replace the key ops`)]).toEqual([true, false]);
+    expect([text.includes(`Revoke the key ops`), text.includes(`Replace the key ops`)]).toEqual([
+      true,
+      false,
+    ]);
     const form = { form: member.formToken, once: "once-and-no-more", organization, id };
     const page = await member.post("/account/keys/rotate", form);
     expect([page.status, keyIn(page)]).toEqual([409, ""]);

@@ -60,7 +60,7 @@ async function serve(plans: Plans = PLANS) {
     await expect.poll(async () => (await ask("/v1/none")).limit, SOON).toBe(limit);
   };
   const setPlan = (plan: string | null) => store.organizations.setPlan("acme", plan);
-  return { folder, service, store, key, ask, limited, setPlan };
+  return { folder, manifest, service, store, key, ask, limited, setPlan };
 }
 
 describe("the keys of an organization with a plan", () => {
@@ -102,6 +102,32 @@ describe("the keys of an organization with a plan", () => {
     await service.reload();
     await limited("70");
     expect((await ask("/v1/people/staff")).status).toBe(200);
+  });
+
+  it("have less once the folder's plan opens less, though the manifest stays as it is", async () => {
+    const { folder, service, ask, limited, setPlan } = await serve();
+    await setPlan("large");
+    expect(await service.refresh()).toMatchObject({ status: "reloaded" });
+    await limited("70");
+    expect((await ask("/v1/people/staff")).status).toBe(200);
+    generateInto(folder, MANIFEST, { plans: { ...PLANS, large: { tier: "tier1", requestsPerMinute: 69 } } });
+    await service.reload();
+    expect((await ask("/v1/people/staff")).status).toBe(403);
+    generateInto(folder, MANIFEST, { plans: { ...PLANS, large: { tier: "tier3", allowed: ["people"] } } });
+    expect((await service.refresh()).status).not.toBe("error");
+    expect((await ask("/v1/shop/sales")).status).toBe(403);
+    expect((await ask("/v1/people/staff")).status).toBe(200);
+  });
+
+  it("have less although the manifest cannot be read then", async () => {
+    const { folder, manifest, service, ask, limited, setPlan } = await serve();
+    await setPlan("large");
+    await service.refresh();
+    await limited("70");
+    writeFileSync(manifest, "{");
+    generateInto(folder, MANIFEST, { plans: { ...PLANS, large: { tier: "tier1" } } });
+    await service.reload();
+    expect((await ask("/v1/people/staff")).status).toBe(403);
   });
 
   it("keep it at a refresh from the manifest", async () => {

@@ -93,12 +93,7 @@ export const unknown = (page: AccountPage): Reply =>
   told(page, 404, "Not found", "There is nothing here, or you do not belong to it.");
 
 export const noPlan = (page: AccountPage): Reply =>
-  told(
-    page,
-    409,
-    "No plan",
-    "This organization has no plan that is served. Ask the operator for one.",
-  );
+  told(page, 409, "No plan", "This organization has no plan that is served. Ask the operator for one.");
 
 export function movedTo(location: string): Reply {
   return { status: 303, body: "", headers: { Location: location } };

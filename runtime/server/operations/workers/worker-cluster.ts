@@ -4,7 +4,7 @@ import cluster from "node:cluster";
 import { createServer } from "node:net";
 import { messageOf } from "../../../core/model/outcome.js";
 import { failed, type RefreshResult } from "../../release/activate.js";
-import { CoalescingRunner, NOT_RELOADED, reloadMessage } from "../../release/refresh.js";
+import { CoalescingRunner, NOT_REFRESHED, NOT_RELOADED, reloadMessage } from "../../release/refresh.js";
 import type { Release } from "../../release/release.js";
 import { bind } from "../../../core/http/listen.js";
 import { type Logger, sink } from "../../../core/http/logger.js";
@@ -182,9 +182,10 @@ export class WorkerCluster {
       if (this.#stopping.signal.aborted) return;
       if (problem !== null) return log.error({ detail: problem }, NOT_RELOADED);
     }
-    // The folder may have another default tier, with which the manifest must be rendered again.
-    if (this.#release !== null) await this.refresh();
-    log.info(reloadMessage(this.#release?.manifest ?? null));
+    // With another folder the manifest must be rendered again.
+    const refreshed = this.#release === null ? null : await this.refresh();
+    if (refreshed?.status === "error") log.error({ detail: refreshed.detail }, NOT_REFRESHED);
+    else log.info(reloadMessage(this.#release?.manifest ?? null));
   }
 
   /** Null, or why no new worker started; then the old one keeps serving. */
