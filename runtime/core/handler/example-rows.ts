@@ -102,7 +102,7 @@ export class ExampleRows {
   async ready(builds: string): Promise<void> {
     const release = this.#active.current;
     const isKnown = this.#read?.release === release && this.#read.builds === builds;
-    if (!isKnown && this.#reading === null && Date.now() >= this.#retryAt) {
+    if (!isKnown && this.#reading === null && performance.now() >= this.#retryAt) {
       this.#reading = this.#readAll(release, builds).finally(() => (this.#reading = null));
     }
     if (this.#reading !== null)
@@ -130,7 +130,7 @@ export class ExampleRows {
         ? known.text
         : await this.#readRow(endpoint, { columns: new Projection(columns), conditions }, version);
       if (text === undefined) {
-        this.#retryAt = Date.now() + RETRY_MS;
+        this.#retryAt = performance.now() + RETRY_MS;
         return;
       }
       this.#bytes += text?.length ?? 0;

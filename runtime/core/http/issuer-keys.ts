@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from "jose";
+import { createLocalJWKSet, errors, type JWK, type JWTVerifyGetKey } from "jose";
 import { createPublicKey, type JsonWebKey } from "node:crypto";
 import { isFetchable } from "../model/store-address.js";
 import { sendRequest } from "./outbound-http.js";
@@ -24,9 +24,9 @@ export interface KeySource {
 
 const DISCOVERED: KeySource = { jwksUrl: null, allowHttp: false };
 
-interface KeySet {
-  readonly uri: string;
+interface KnownKeys {
   readonly keys: RemoteKeys;
+  /** By `performance.now()`. */
   readonly staleAt: number;
 }
 
@@ -42,14 +42,14 @@ export class IssuerKeys {
       jwksUrl === null ? discoverKeySet(issuer, allowHttp) : Promise.resolve(jwksUrl);
     const cached = this.#issuers.get(name) ?? new CachedKeys(find);
     this.#issuers.set(name, cached);
-    return cached.current();
+    return (await cached.current())?.keyOf ?? null;
   }
 }
 
 /** The keys of one issuer. */
 class CachedKeys {
   readonly #read: () => Promise<RemoteKeys | null>;
-  #known: KeySet | null = null;
+  #known: KnownKeys | null = null;
 
   /** @param find where the keys are; null where nobody says it */
   constructor(find: () => Promise<string | null>) {
@@ -61,21 +61,17 @@ class CachedKeys {
 
   async current(): Promise<RemoteKeys | null> {
     const known = this.#known;
-    if (known && known.staleAt > Date.now()) return known.keys;
+    if (known && known.staleAt > performance.now()) return known.keys;
     const reading = this.#read();
     return known?.keys ?? (await reading);
   }
 
   /** Keys at another address replace the known ones once they are read. */
   async #readFrom(uri: string): Promise<RemoteKeys | null> {
-    const known = this.#known?.uri === uri ? this.#known.keys : null;
-    const keys = known ?? remoteKeySet(uri);
-    const isRead = await keys.reload().then(
-      () => true,
-      () => false,
-    );
-    if (!isRead && known === null) return null;
-    this.#known = { uri, keys, staleAt: Date.now() + STALE_MS };
+    const known = this.#known?.keys.uri === uri ? this.#known.keys : null;
+    const keys = known ?? new RemoteKeys(uri);
+    if (!(await keys.reload()) && known === null) return null;
+    this.#known = { keys, staleAt: performance.now() + STALE_MS };
     return keys;
   }
 }
@@ -98,21 +94,37 @@ function spaced<T>(read: () => Promise<T | null>): () => Promise<T | null> {
   };
 }
 
-type RemoteKeys = ReturnType<typeof createRemoteJWKSet>;
+/** The keys at an address, which are read again by `CachedKeys`, and where a token names one that is not among them. */
+class RemoteKeys {
+  readonly uri: string;
+  readonly #read: () => Promise<readonly object[] | null>;
+  #find: JWTVerifyGetKey = createLocalJWKSet({ keys: [] });
+  #readAt = -Infinity;
 
-function remoteKeySet(uri: string): RemoteKeys {
-  const read = spaced(() => readKeys(uri));
-  return createRemoteJWKSet(new URL(uri), {
-    cooldownDuration: REFETCH_MS,
-    // `IssuerKeys` reads them again: here a request would wait for it, and fail while the issuer is unreachable.
-    cacheMaxAge: Infinity,
-    timeoutDuration: TIMEOUT_MS,
-    // Follows no redirect and bounds what it reads.
-    [customFetch]: async () => {
-      const keys = await read();
-      return keys === null ? new Response("", { status: 502 }) : Response.json({ keys });
-    },
-  });
+  constructor(uri: string) {
+    this.uri = uri;
+    this.#read = spaced(() => readKeys(uri));
+  }
+
+  /** False: they cannot be read, and stay as they were. */
+  async reload(): Promise<boolean> {
+    const keys = await this.#read();
+    if (keys === null) return false;
+    this.#find = createLocalJWKSet({ keys: [...keys] as JWK[] });
+    this.#readAt = performance.now();
+    return true;
+  }
+
+  readonly keyOf: JWTVerifyGetKey = async (header, token) => {
+    try {
+      return await this.#find(header, token);
+    } catch (error) {
+      const isKnown = performance.now() - this.#readAt < REFETCH_MS;
+      if (isKnown || !(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      if (!(await this.reload())) throw new errors.JOSEError("The keys of the issuer cannot be read.");
+      return this.#find(header, token);
+    }
+  };
 }
 
 /** Null where there is no key set: an error page is none, and an issuer's tokens are not refused for it. */

@@ -100,7 +100,7 @@ function verificationError(error: unknown): HttpError {
   if (error instanceof errors.JWTClaimValidationFailed)
     return httpError("invalidToken", { reason: `its claim ${error.claim} is missing or not accepted.` });
   // The key set could not be read.
-  if (error instanceof errors.JWKSTimeout || (error as { code?: unknown }).code === "ERR_JOSE_GENERIC")
+  if ((error as { code?: unknown }).code === "ERR_JOSE_GENERIC")
     return httpError("issuerUnreachable", { n: FAILOVER_RETRY_SECONDS });
   return httpError("invalidToken", { reason: "it is not signed by the configured issuer." });
 }

@@ -46,6 +46,7 @@ const FRESH_MS = 60_000;
 interface KnownRelation extends DescribedRelation {
   /** Version of the rows at the lookup; null if unknown. */
   readonly version: string | null;
+  /** By `performance.now()`. */
   freshUntil: number;
   /** How often its relations had expired when its look-up began. */
   readonly expiries: number;
@@ -190,9 +191,9 @@ export class SchemaCache {
   #cached(relation: RowSource, version: string | null): KnownRelation | null {
     const entry = this.#known(relation);
     if (entry?.version !== version || entry.expiries !== this.#expiriesOf(relation)) return null;
-    if (entry.freshUntil < Date.now()) {
+    if (entry.freshUntil < performance.now()) {
       // After a failure the stale columns stay: the query itself fails if they are wrong.
-      this.#renew(relation, version).catch(() => (entry.freshUntil = Date.now() + FRESH_MS));
+      this.#renew(relation, version).catch(() => (entry.freshUntil = performance.now() + FRESH_MS));
     }
     return entry;
   }
@@ -216,7 +217,7 @@ export class SchemaCache {
       id: found.id,
       columns,
       version,
-      freshUntil: Date.now() + FRESH_MS,
+      freshUntil: performance.now() + FRESH_MS,
       expiries,
     };
     if (!isRelation(relation)) {
@@ -233,7 +234,7 @@ export class SchemaCache {
   #renewStale(relations: readonly Relation[]): void {
     for (const relation of relations) {
       const { freshUntil = Infinity } = this.#entries.get(relationKey(relation)) ?? {};
-      if (freshUntil < Date.now()) this.#renew(relation, null).catch(() => undefined);
+      if (freshUntil < performance.now()) this.#renew(relation, null).catch(() => undefined);
     }
   }
 }

@@ -59,14 +59,15 @@ const START_TIMEOUT_MS = 5 * 60_000;
 const NOT_READY = /^(57P0[123]|53300|EADDRINUSE)$/;
 
 async function startOrJoin(cluster: Cluster): Promise<pg.Client> {
-  const deadline = Date.now() + START_TIMEOUT_MS;
+  const deadline = performance.now() + START_TIMEOUT_MS;
   for (let failed = 0; ;) {
     try {
       const client = await joinServer(cluster);
       if (client) return client;
       await startAlone(cluster);
     } catch (error) {
-      const isWaiting = NOT_READY.test((error as { code?: string }).code ?? "") && Date.now() < deadline;
+      const isWaiting =
+        NOT_READY.test((error as { code?: string }).code ?? "") && performance.now() < deadline;
       if (!isWaiting && ++failed === MAX_STARTS) throw error;
       await sleep(RETRY_MS * 2 ** failed);
     }

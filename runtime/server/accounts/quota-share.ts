@@ -51,7 +51,7 @@ export interface ShareRequest extends Units {
 /** Of the process that reports. */
 export interface Reports {
   /** Adds what was sent to the next report. */
-  add(organization: number, sent: SentUse, now: number): void;
+  add(organization: number, sent: SentUse): void;
   /** Reports this share: because requests wait for it, before it ends, or within a second. */
   changed(share: OrganizationShare, urgency: Urgency): void;
   /** Resolves after the next report, whatever became of it. */
@@ -89,6 +89,7 @@ export class OrganizationShare implements OrganizationUse {
   readonly #largest = new RecentUse(MINUTE, (known, use) => Math.max(1, known, use));
   #running = 0;
   #waiting = 0;
+  /** By `performance.now()`, as each `now` here. */
   #exceededUntil = 0;
 
   constructor(organization: number, figures: ShareFigures, reports: Reports) {
@@ -114,7 +115,7 @@ export class OrganizationShare implements OrganizationUse {
   }
 
   take(request: CountedRequest): HttpError | null | Promise<HttpError | null> {
-    const now = Date.now();
+    const now = performance.now();
     if (this.#exhausted(now) !== null) return this.#wait(request);
     this.#admit(request, now);
     return null;
@@ -124,13 +125,13 @@ export class OrganizationShare implements OrganizationUse {
     request.taken--;
     this.#running--;
     if (!this.#isCounted(sent)) return;
-    const now = Date.now();
+    const now = performance.now();
     const use = { requests: 1, rows: sent.rows ?? 0, bytes: sent.bytes };
     for (const unit of QUOTA_UNITS) this.#unreported[unit] += use[unit];
     this.#recent.add(use, now);
     // 304 says nothing of the size of the next.
     if (sent.status !== 304) this.#largest.add(use, now);
-    this.#reports.add(this.organization, sent, now);
+    this.#reports.add(this.organization, sent);
     this.#reports.changed(this, this.#isLow(now) ? "low" : "soon");
   }
 
@@ -195,17 +196,17 @@ export class OrganizationShare implements OrganizationUse {
   }
 
   async #wait(request: CountedRequest): Promise<HttpError | null> {
-    const until = Date.now() + LONGEST_WAIT_MS;
+    const until = performance.now() + LONGEST_WAIT_MS;
     this.#waiting++;
     try {
       for (;;) {
-        const now = Date.now();
+        const now = performance.now();
         const unit = this.#exhausted(now);
         if (unit === null) {
           this.#admit(request, now);
           return null;
         }
-        if (now < this.#exceededUntil) return this.#exceeded(unit, now);
+        if (now < this.#exceededUntil) return this.#exceeded(unit);
         if (this.#reports.isAway || now > until)
           return httpError("quotaUnreachable", { n: FAILOVER_RETRY_SECONDS });
         this.#reports.changed(this, "waiting");
@@ -217,10 +218,10 @@ export class OrganizationShare implements OrganizationUse {
   }
 
   /** Where other processes hold the rest it may come back within a second. */
-  #exceeded(unit: QuotaUnit, now: number): HttpError {
+  #exceeded(unit: QuotaUnit): HttpError {
     const { quota, upgrade } = this.#figures;
     const limit = quota[unit] ?? 0;
-    const n = this.#used[unit] < limit ? 1 : monthOf(now).secondsLeft;
+    const n = this.#used[unit] < limit ? 1 : monthOf(Date.now()).secondsLeft;
     return httpError("quotaExceeded", {
       quota: limit,
       unit,

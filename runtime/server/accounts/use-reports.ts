@@ -69,8 +69,9 @@ export class UseReports implements Reports {
   #running: Promise<void> | null = null;
   #timer: Timer | null = null;
   #dueAt = Infinity;
-  #reportedAt = 0;
-  #closedHoursAt = 0;
+  /** By `performance.now()`, as `#dueAt` and `#closedHoursAt` are. */
+  #reportedAt = -Infinity;
+  #closedHoursAt = -Infinity;
   #hour = "";
   #hourEnds = 0;
   readonly #tick: Interval;
@@ -118,8 +119,8 @@ export class UseReports implements Reports {
     return this.#next;
   }
 
-  add(organization: number, { key, endpoint, rows, bytes, databaseMs }: SentUse, now: number): void {
-    const hour = this.#hourOf(now);
+  add(organization: number, { key, endpoint, rows, bytes, databaseMs }: SentUse): void {
+    const hour = this.#hourOf(Date.now());
     const id = `${String(organization)} ${key} ${hour} ${endpoint}`;
     const count = this.#counts.get(id) ?? this.#newCount(id, { hour, organization, key, endpoint });
     count.requests++;
@@ -171,11 +172,11 @@ export class UseReports implements Reports {
   #check(): void {
     for (const share of this.#shares.values()) if (!share.isIdle) this.#changed.add(share);
     const isQuiet = this.#changed.size === 0 && this.#counts.size === 0 && this.#pending === null;
-    if (!isQuiet || Date.now() - this.#reportedAt >= SIGN_MS) this.#schedule(0);
+    if (!isQuiet || performance.now() - this.#reportedAt >= SIGN_MS) this.#schedule(0);
   }
 
   #schedule(afterMs: number): void {
-    const dueAt = Date.now() + afterMs;
+    const dueAt = performance.now() + afterMs;
     if (this.#isClosed || dueAt >= this.#dueAt) return;
     this.#timer?.stop();
     this.#dueAt = dueAt;
@@ -197,8 +198,8 @@ export class UseReports implements Reports {
 
   /** Never rejects. */
   async #report(): Promise<void> {
-    const now = Date.now();
-    const batch = (this.#pending ??= this.#newBatch(now));
+    const now = performance.now();
+    const batch = (this.#pending ??= this.#newBatch());
     const shares = [...this.#changed];
     this.#changed.clear();
     const asked = shares.map((share) => share.request(now, this.#isClosed));
@@ -212,7 +213,7 @@ export class UseReports implements Reports {
       const answers = new Map(row?.answers.map((answer) => [answer.organization, answer]));
       for (const share of shares) {
         const answer = answers.get(share.organization);
-        if (answer !== undefined) share.answered(answer, Date.now());
+        if (answer !== undefined) share.answered(answer, performance.now());
       }
       if (this.#isAway) this.#log.info("the use of organizations is written again");
       this.#isAway = false;
@@ -228,14 +229,14 @@ export class UseReports implements Reports {
     }
   }
 
-  #newBatch(now: number): UseReport {
+  #newBatch(): UseReport {
     const counts = [...this.#counts.values()].map((count) => ({
       ...count,
       database_ms: Math.round(count.database_ms),
     }));
     this.#counts = new Map();
     for (const share of this.#changed) share.send();
-    return { batch: ++this.#batch, until: new Date(now).toISOString(), counts };
+    return { batch: ++this.#batch, until: new Date().toISOString(), counts };
   }
 
   async #closeHours(now: number): Promise<void> {

@@ -8,6 +8,7 @@ const NAMED_MS = 10 * 60_000;
 
 interface Failures {
   inRow: number;
+  /** By `performance.now()`. */
   lastAt: number;
 }
 
@@ -26,14 +27,14 @@ export class FailingEndpoints {
       if (this.#failures.size > 0) this.#failures.delete(route);
     } else if (status === 500 || status === 502 || error?.code === "queryTooLarge") {
       const inRow = (this.#failures.get(route)?.inRow ?? 0) + 1;
-      this.#failures.set(route, { inRow, lastAt: Date.now() });
+      this.#failures.set(route, { inRow, lastAt: performance.now() });
     }
   }
 
   /** Those among the paths that are served. */
   among(endpoints: ReadonlyMap<string, unknown>): readonly string[] {
     if (this.#failures.size === 0) return [];
-    const since = Date.now() - NAMED_MS;
+    const since = performance.now() - NAMED_MS;
     const failing = [...this.#failures].filter(
       ([path, { inRow, lastAt }]) => inRow >= FAILURES && lastAt > since && endpoints.has(path),
     );

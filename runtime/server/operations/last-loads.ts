@@ -15,6 +15,9 @@ const SHARE = 0.01;
 /** Clocks that differ by less are taken for equal: all servers then name the same times. */
 const CLOCK_MS = 60_000;
 
+/** Of the machine, less the time that has passed: another number once it is set, or after the machine was suspended. */
+const clockNow = (): number => Date.now() - performance.now();
+
 interface AskedRelease extends Pick<LoadedRelease, "rowNodes"> {
   readonly endpoints: ReadonlyMap<string, { readonly spec: AskedEndpoint }>;
 }
@@ -35,6 +38,8 @@ interface Asked {
   readonly what: string;
   /** On the clock of `performance.now`. */
   readonly notBefore: number;
+  /** The machine's clock then (`clockNow`): of another one, a load's age is not known. */
+  readonly clock: number;
 }
 
 /**
@@ -84,6 +89,7 @@ export class LastLoads {
   #isDue(spec: AskedEndpoint, node: string): boolean {
     const asked = this.#asked.get(spec.path);
     if (asked?.what !== this.#whatOf(spec, node)) return true;
+    if (Math.abs(clockNow() - asked.clock) > CLOCK_MS) return true;
     const check = this.#options.builds.checks.get(node);
     const { due, warnAt } = dueOfCheck(check);
     const isKnown = typeof check?.loadedAt === "number" && Math.min(due, warnAt) >= Date.now();
@@ -104,17 +110,20 @@ export class LastLoads {
       (error: unknown) => this.#unknown(path, { err: error }),
     );
     const [end, { pauseMs = PAUSE_MS }] = [performance.now(), this.#options];
-    this.#asked.set(path, { what, notBefore: end + Math.max(pauseMs, (end - start) / SHARE) });
+    const notBefore = end + Math.max(pauseMs, (end - start) / SHARE);
+    this.#asked.set(path, { what, notBefore, clock: clockNow() });
     const { warnAfter = null, errorAfter = null } = freshness ?? {};
     this.#record({ node, loadedAt, warnAfter, errorAfter });
   }
 
   #record(found: Omit<Parameters<typeof dueOfCheck>[0] & object, "checkedAt">): void {
     const { builds } = this.#options;
-    const { loadedAt, warnAfter, errorAfter } = builds.checks.get(found.node) ?? {};
+    const { loadedAt, warnAfter, errorAfter, checkedAt: before = 0 } = builds.checks.get(found.node) ?? {};
     const isNews =
       loadedAt !== found.loadedAt || warnAfter !== found.warnAfter || errorAfter !== found.errorAfter;
-    if (isNews && !this.#isClosed) builds.record([], [], [{ ...found, checkedAt: Date.now() }]);
+    // Newer than what was known, also where the clock has been set back meanwhile.
+    const checkedAt = Math.max(Date.now(), before + 1);
+    if (isNews && !this.#isClosed) builds.record([], [], [{ ...found, checkedAt }]);
   }
 
   #known(path: string, { now, loadedAt }: LastLoad): number | null {

@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
-import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { startProcess } from "../../ramp/support/processes.js";
+import { letPass } from "../../support/clock.js";
 import { KEYS } from "../../support/service.js";
 import { post, type Reply, refusal, sendRequest, statusAndBody } from "../../support/http-client.js";
 import { serveOrders } from "../../support/orders.js";
@@ -231,8 +232,7 @@ it("the issuer's keys are fetched once, and those of an issuer that rotates are 
   const { url: cold } = await at(rotated);
   await endIssuers();
   expect((await ask(last, "/v1/shop/tier2", later)).status).toBe(200);
-  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
-  onTestFinished(() => void vi.useRealTimers());
+  letPass(3_600_000);
   expect((await ask(last, "/v1/shop/tier2", later)).status).toBe(200);
   const reply = await ask(last, "/v1/shop/tier2", cold);
   expect([reply.status, reply.headers["retry-after"]]).toEqual([503, "5"]);

@@ -3,7 +3,8 @@ import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { createServer, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { exportJWK, SignJWT } from "jose";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it } from "vitest";
+import { letPass, setClockBack } from "../../support/clock.js";
 import { sendRequest } from "../../support/http-client.js";
 import { serveOrders } from "../../support/orders.js";
 import { listen } from "../../support/port.js";
@@ -160,8 +161,7 @@ it("tokens with unknown keys have the set read once a minute, and once a second 
   expect(await flood()).toEqual(new Set([401]));
   expect(asked.keys).toBe(1);
 
-  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61_000 });
-  onTestFinished(() => void vi.useRealTimers());
+  letPass(61_000);
   answers.keys = BROKEN["an error"];
   const started = performance.now();
   expect(await flood()).toEqual(new Set([503]));
@@ -175,9 +175,24 @@ it("known keys stay valid where the issuer names another address that has none",
   expect(await status(good)).toBe(200);
   answers.discovery = json({ issuer, jwks_uri: `${issuer}/other-keys` });
   answers["other keys"] = BROKEN["an error page with 200"];
-  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
-  onTestFinished(() => void vi.useRealTimers());
+  letPass(3_600_000);
   expect(await status(good)).toBe(200);
   await expect.poll(() => asked["other keys"]).toBeGreaterThan(0);
   for (let n = 0; n < 5; n++) expect(await status(good)).toBe(200);
+});
+
+it("a key that its issuer has withdrawn is refused after ten minutes, and a new one taken, though the clock is set back", async () => {
+  const { answers, token, status } = await ownIssuer();
+  const old = await token();
+  expect(await status(old)).toBe(200);
+  const next = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const fresh = await token("next", next.privateKey);
+  answers.keys = json({ keys: [{ ...JWK, ...(await exportJWK(next.publicKey)), kid: "next" }] });
+  setClockBack(3_600_000);
+  expect([await status(old), await status(fresh)]).toEqual([200, 401]);
+  letPass(61_000);
+  expect(await status(fresh)).toBe(200);
+  answers.keys = json({ keys: [JWK] });
+  letPass(601_000);
+  await expect.poll(() => status(fresh)).toBe(401);
 });

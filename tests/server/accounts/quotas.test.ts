@@ -5,6 +5,7 @@ import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
 import type { OwnFigures, Plans } from "../../../runtime/core/model/organization-plan.js";
 import { atEnd } from "../../support/at-end.js";
 import { ownDatabase, ownSchema, queryAt } from "../../support/database.js";
+import { letPass, setClockBack } from "../../support/clock.js";
 import { post, sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { generateInto, ownFolder, startFolder } from "../../support/service.js";
@@ -145,6 +146,42 @@ describe("an organization with a quota of requests", () => {
     await expect.poll(async () => (await used())[0], SOON).toBe(5);
   });
 
+  it("counts values and charts, which are refused then", async () => {
+    const { ask, used } = await serve("small");
+    const values = "/v1/system/values?path=/v1/shop/sales";
+    const chart = "/v1/system/chart?path=/v1/shop/sales&x=id&y=id";
+    const statuses: number[] = [];
+    for (const path of [`${values}&column=id`, `${values}&columns=id`, chart, chart, chart, chart])
+      statuses.push((await ask(path)).status);
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
+    expect((await ask(`${values}&column=id`)).status).toBe(429);
+    await expect.poll(async () => (await used())[0], SOON).toBe(5);
+    expect((await used())[1]).toBe(50);
+  });
+
+  it("gets what is free again, though the clock of the machine is set back", async () => {
+    const { ask, used, query } = await serve("small");
+    for (let i = 0; i < 5; i++) expect((await ask()).status).toBe(200);
+    await expect.poll(async () => (await used())[0], SOON).toBe(5);
+    expect((await ask()).status).toBe(429);
+    setClockBack(3_600_000);
+    await query("UPDATE routewright_keys.month_use SET requests = 0");
+    await expect.poll(async () => (await ask()).status, SOON).toBe(200);
+  });
+
+  it("has a server that is not taken for dead, though its clock is set back", async () => {
+    const { ask, query } = await serve("small");
+    expect((await ask()).status).toBe(200);
+    const isQuiet = "SELECT FROM routewright_keys.processes WHERE seen_at < now() - interval '3 seconds'";
+    await expect.poll(() => query(isQuiet), SOON).toHaveLength(1);
+    await query("UPDATE routewright_keys.processes SET seen_at = '2020-01-01'");
+    setClockBack(3_600_000);
+    letPass(5000);
+    await expect
+      .poll(() => query("SELECT FROM routewright_keys.processes WHERE seen_at > '2021-01-01'"), SOON)
+      .toHaveLength(1);
+  });
+
   it("counts no part of a batch that fails while it is read, which is an error of its own", async () => {
     const { ask, used } = await serve("small");
     const batch = async (set: string): Promise<readonly number[]> => {
@@ -279,7 +316,7 @@ describe("an organization with a quota of", () => {
     await query(`CREATE TRIGGER slow BEFORE INSERT OR UPDATE ON routewright_keys.processes
       FOR EACH ROW EXECUTE FUNCTION slow()`);
     for (let round = 0; round < 3; round++) {
-      const clock = vi.spyOn(Date, "now").mockReturnValue(Date.now());
+      const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now());
       const asked = [0, 20, 40].map(async (ms) => {
         await setTimeout(ms);
         return (await ask("/v1/shop/sales?limit=1")).status;

@@ -3,6 +3,7 @@ import { BuildRecords } from "../../../runtime/core/warehouse/data-versions.js";
 import { openPostgres } from "../../../runtime/postgres/engine.js";
 import { LastLoads } from "../../../runtime/server/operations/last-loads.js";
 import { atEnd } from "../../support/at-end.js";
+import { setClockBack } from "../../support/clock.js";
 import { databaseUrl, ownSchema, query } from "../../support/database.js";
 
 const NODE = "model.test.orders";
@@ -60,6 +61,15 @@ it("waits a minute while rows stay late or unknown, and says once what failed", 
   expect(await late.loaded()).toBe(500);
   await late.load(0);
   expect(await late.loaded()).toBe(500);
+});
+
+it("goes by the clock of the machine as it is, though it is set back", async () => {
+  const { load, loaded, builds } = await watched("max(loaded)", 1000, 60_000);
+  await load(500);
+  builds.record([{ node: NODE, completedAt: 1 }]);
+  expect(await loaded()).toBe(500);
+  setClockBack(3_600_000);
+  expect(Math.abs(((await loaded()) ?? NaN) - 500)).toBeLessThan(60);
 });
 
 it.each([

@@ -50,6 +50,7 @@ interface Login {
 export class SignIn {
   readonly #settings: SignInSettings;
   readonly #seal: Seal;
+  /** `until`: by `performance.now()`. */
   #discovered: { readonly configuration: Promise<oidc.Configuration>; readonly until: number } | null = null;
 
   constructor(settings: SignInSettings) {
@@ -117,10 +118,10 @@ export class SignIn {
   }
 
   #configuration(): Promise<oidc.Configuration> {
-    if (this.#discovered === null || this.#discovered.until < Date.now()) {
+    if (this.#discovered === null || this.#discovered.until < performance.now()) {
       const configuration = this.#discover();
       configuration.catch(() => (this.#discovered = null));
-      this.#discovered = { configuration, until: Date.now() + DISCOVERY_MS };
+      this.#discovered = { configuration, until: performance.now() + DISCOVERY_MS };
     }
     return this.#discovered.configuration;
   }
