@@ -37,6 +37,25 @@ export async function proxyThatMutes(url: string) {
   return Object.assign(proxy, { url: muted });
 }
 
+/** Passes everything on until `fail`, which ends all connections; none is taken while `isDown`. */
+export async function proxyThatFails(url: string) {
+  const sockets = new Set<Socket>();
+  const proxy = { isDown: false };
+  const { url: failing } = await proxyOf(url, (client, open) => {
+    if (proxy.isDown) return void client.destroy();
+    const database = open();
+    sockets.add(client).add(database);
+    client.pipe(database).on("close", () => client.destroy());
+    database.pipe(client).on("close", () => database.destroy());
+  });
+  const fail = (): void => {
+    proxy.isDown = true;
+    for (const socket of sockets) socket.destroy();
+    sockets.clear();
+  };
+  return Object.assign(proxy, { url: failing, fail });
+}
+
 /** Closes the first connection that sends this text, instead of passing it on. */
 export function proxyThatCloses(url: string, text: string) {
   let isClosed = false;

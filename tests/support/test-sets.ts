@@ -49,7 +49,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
   "start commands and servers as processes, and stop, freeze or replace them": [
     ...within("server/operations", "served", "log-output", "who-costs-what"),
     ...within("server/operations/workers"),
-    ...within("server/events", "streams", "subscriptions", "under-kills"),
+    ...within("server/events", "databases", "streams", "subscriptions", "under-kills"),
     ...within(
       "server/accounts",
       "metering",

@@ -1,4 +1,5 @@
 import { Turns } from "../../core/http/turns.js";
+import { CoalescingRunner } from "../../core/model/coalescing-runner.js";
 import type { EventStore, PublishedEvent, Sighting } from "./event.js";
 
 /** Events that a process keeps, about 1 MB: a client that comes back soon costs the database nothing. */
@@ -19,7 +20,7 @@ export class EventLog {
   /** Bounded by the parts of the service. */
   readonly #listeners = new Set<(events: readonly PublishedEvent[]) => void>();
   readonly #readers = new Turns(READERS);
-  #checking: Promise<void> | null = null;
+  readonly #checks = new CoalescingRunner(() => this.#read());
 
   private constructor(store: EventStore) {
     this.store = store;
@@ -49,8 +50,7 @@ export class EventLog {
 
   /** Reads what is new. Rejects while the store is away. */
   check(): Promise<void> {
-    this.#checking ??= this.#read().finally(() => (this.#checking = null));
-    return this.#checking;
+    return this.#checks.run();
   }
 
   /** Those after a number, in their order; none where it is the newest. Rejects where the store is asked and away. */

@@ -6,7 +6,7 @@ import type { EventReader } from "./may-read.js";
 
 /** Events of one write. */
 const BATCH = 100;
-/** A client that leaves so many bytes unread is cut off: it comes back with the id of the last event that it read. */
+/** A client that leaves so many bytes unread until its beat is cut off: it comes back with the id of the last event that it read. */
 const MAX_UNREAD = 64 * 1024;
 
 export interface EventStreamOptions {
@@ -35,7 +35,7 @@ export class EventStream {
     this.#options = options;
     this.#position = options.position;
     options.response.write(beginningOf(options));
-    void this.#send();
+    this.resume();
   }
 
   /** New events are there. */
@@ -44,35 +44,40 @@ export class EventStream {
     const { paths, log } = this.#options;
     const isOfOthers = paths !== null && events.every(({ path }) => path === null || !paths.has(path));
     if (isOfOthers && this.#position === (events[0]?.sequence ?? 0) - 1) this.#position = log.last;
-    else void this.#send();
+    else this.resume();
+  }
+
+  /** Sends what it has not sent yet, such as what the store could not give before. */
+  resume(): void {
+    void this.#send();
   }
 
   /** A comment keeps proxies from closing the connection; a client whose key has been revoked is cut off. */
   async beat(): Promise<void> {
-    const { response, log } = this.#options;
-    if ((await this.#reader()) === null || response.destroyed) return;
+    if ((await this.#reader()) === null) return;
+    if (this.#options.response.writableLength > MAX_UNREAD) this.#options.response.destroy();
     this.#write(BEAT);
-    if (this.#position < log.last) await this.#send();
   }
 
   end(): void {
     this.#options.response.end();
   }
 
-  /** Never rejects: where the store is away, the next beat goes on. */
+  /** Never rejects: where the store is away, `resume` goes on. */
   async #send(): Promise<void> {
     if (this.#isSending) return;
     this.#isSending = true;
     const { response, log } = this.#options;
     try {
-      while (!response.destroyed && !response.writableEnded) {
+      while (this.#position < log.last && !response.destroyed && !response.writableEnded) {
+        const { last } = log;
         const events = await log.after(this.#position, BATCH);
-        const last = events.at(-1)?.sequence;
-        if (last === undefined) return;
         const reader = await this.#reader();
         if (reader === null) return;
-        this.#write(this.#textOf(events, reader));
-        this.#position = last;
+        const isTaken = this.#write(this.#textOf(events, reader));
+        // Old ones are removed.
+        this.#position = events.at(-1)?.sequence ?? last;
+        if (!isTaken) await taken(response);
       }
     } catch {
       return;
@@ -104,12 +109,22 @@ export class EventStream {
       .join("");
   }
 
-  #write(text: string): void {
+  /** False: it waits for the client. */
+  #write(text: string): boolean {
     const { response } = this.#options;
-    if (text === "" || response.destroyed || response.writableEnded) return;
-    response.write(text);
-    if (response.writableLength > MAX_UNREAD) response.destroy();
+    return text === "" || response.destroyed || response.writableEnded || response.write(text);
   }
+}
+
+/** Resolves once the client has taken what was written, or has left. */
+function taken(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      response.off("drain", end).off("close", end);
+      resolve();
+    };
+    response.on("drain", end).on("close", end);
+  });
 }
 
 /** After how many milliseconds a client comes back, and from where: one that is cut off before its first event misses nothing. */

@@ -117,7 +117,10 @@ export class EventStreams {
 
   #beat(): void {
     this.#second = (this.#second + 1) % BEAT_SECONDS;
-    for (const [stream, second] of this.#streams) if (second === this.#second) void stream.beat();
+    for (const [stream, second] of this.#streams) {
+      stream.resume();
+      if (second === this.#second) void stream.beat();
+    }
   }
 }
 

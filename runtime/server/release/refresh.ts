@@ -2,6 +2,7 @@ import type { Logger } from "../../core/http/logger.js";
 import { failed, NO_CHANGES, type RefreshResult, type ReleaseStatus, success } from "./activate.js";
 import type { Release } from "./release.js";
 import type { ActiveRelease, ManifestVersion } from "../../core/handler/loaded-release.js";
+import { CoalescingRunner } from "../../core/model/coalescing-runner.js";
 import { messageOf } from "../../core/model/outcome.js";
 
 export type RenderResult =
@@ -143,29 +144,3 @@ export const FOLDER_CHANGED = "The generated folder has changed since the manife
 
 export const NOT_RELOADED =
   "not reloaded: the server keeps serving; correct the problem and send SIGHUP again";
-
-/**
- * Runs one task at a time. All calls during a run share one further run, since the current run may have read older data.
- */
-export class CoalescingRunner<T> {
-  readonly #task: () => Promise<T>;
-  #running: Promise<T> | null = null;
-  #next: Promise<T> | null = null;
-
-  /** `task` must never reject. */
-  constructor(task: () => Promise<T>) {
-    this.#task = task;
-  }
-
-  run(): Promise<T> {
-    if (this.#running === null) return this.#start();
-    this.#next ??= this.#running.then(() => this.#start());
-    return this.#next;
-  }
-
-  #start(): Promise<T> {
-    this.#next = null;
-    this.#running = this.#task().finally(() => (this.#running = null));
-    return this.#running;
-  }
-}
