@@ -2,6 +2,7 @@ import { leavesOf, METRIC_TIME } from "../core/model/aggregate/metric.js";
 import type { AggregateRelation, AskedGrouping } from "../core/model/aggregate/aggregate.js";
 import { columnNamed } from "../core/model/column-names.js";
 import type { Relation } from "../core/model/endpoint.js";
+import { loadedOnce } from "../core/model/loaded-once.js";
 import { columnsOf, type Selection, withDigest } from "../core/model/query.js";
 import { groupingKey } from "../core/model/query-key.js";
 import type { DerivedRows, SchemaCache } from "../core/warehouse/schema-cache.js";
@@ -33,13 +34,12 @@ export interface AggregateOptions {
   readonly rollUpVersion: RollUpVersion;
 }
 
-const importRollUps = () => import("./prepared-roll-up.js");
+const loadRollUps = loadedOnce(() => import("./prepared-roll-up.js"));
 
 /** Makes statements of groups: it asks the database for the types of what they read. */
 export class AggregateEngine {
   readonly #options: AggregateOptions;
   readonly #kept = new KeptGroupings<PreparedRelations>();
-  #rollUps: ReturnType<typeof importRollUps> | null = null;
 
   constructor(options: AggregateOptions) {
     this.#options = options;
@@ -58,8 +58,7 @@ export class AggregateEngine {
     );
     const { prepared } = kept;
     if (!readsRollUps || selection.grouping?.aggregate.rollUps === undefined) return prepared;
-    this.#rollUps ??= importRollUps();
-    const { preparedRollUp } = await this.#rollUps;
+    const { preparedRollUp } = await loadRollUps();
     const { relations, rollUpVersion } = this.#options;
     const keep: KeepRollUp = (rows, versionOf, make) =>
       kept.inPlace(rows, this.#columnsIn(versionOf), (look) => make((own) => this.#prepared(own, look)));

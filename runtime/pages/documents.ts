@@ -278,7 +278,11 @@ export class Documents {
     endpointsOf: (catalogue: CatalogueDocument) => readonly CatalogueEndpoint[],
   ): Promise<QuestionSearch> {
     const sizeOf = (): number => OBJECTS * this.catalogue(caller).result.bytes;
-    return this.#cached(kind, caller, "", sizeOf, () => searchOf(endpointsOf(this.catalogue(caller))));
+    return this.#cached(kind, caller, "", sizeOf, () => {
+      const search = searchOf(endpointsOf(this.catalogue(caller)));
+      search.catch(() => this.#kept.delete(keyOf(kind, caller)));
+      return search;
+    });
   }
 
   #cached<T extends object>(
@@ -289,13 +293,17 @@ export class Documents {
     make: (release: LoadedRelease) => T,
   ): T {
     const release = this.#active.current;
-    const key = JSON.stringify([kind, access?.tier, access?.allowed]);
+    const key = keyOf(kind, access);
     const known = this.#kept.get(key) as CachedDocument<T> | undefined;
     if (known?.release === release && known.results === results) return known.value;
     const value = make(release);
     this.#kept.set(key, { release, results, value, bytes: sizeOf(value) });
     return value;
   }
+}
+
+function keyOf(kind: string, access: Access | null): string {
+  return JSON.stringify([kind, access?.tier, access?.allowed]);
 }
 
 async function searchOf(endpoints: readonly CatalogueEndpoint[]): Promise<QuestionSearch> {

@@ -1,4 +1,4 @@
-import pg from "./connection/pg.js";
+import { PostgresClient } from "./connection/postgres-client.js";
 import type { Statement } from "../core/warehouse/sql.js";
 import { connectionConfig } from "./connect.js";
 import { SessionSetup } from "./session.js";
@@ -15,40 +15,68 @@ interface PostgresPlan {
 
 /** Explains statements in a session like those that serve, in which PostgreSQL avoids scans of whole tables wherever an index can do. */
 export class Explainer {
-  readonly #client: pg.Client;
-  #isConnected: Promise<void> | null = null;
+  readonly #url: string;
+  #session: Promise<ExplainSession> | null = null;
 
   constructor(url: string) {
-    this.#client = new pg.Client(connectionConfig(url));
-    // A lost connection rejects the query; without a listener the process would end.
-    this.#client.on("error", () => undefined);
+    this.#url = url;
   }
 
   /** Whether an index finds the rows of a statement's filter, by the plan for any value. Null where `all`, the statement without it, has few rows. */
   async usesIndex(filtered: Statement, all: Statement): Promise<boolean | null> {
-    await (this.#isConnected ??= this.#connect());
-    const { "Plan Rows": rows = 0 } = await this.#explain(all);
-    return rows < SMALL_ROWS ? null : this.#hasIndex(await this.#explain(filtered));
+    const session = await this.#connected();
+    const { "Plan Rows": rows = 0 } = await session.explain(all);
+    return rows < SMALL_ROWS ? null : session.hasIndex(await session.explain(filtered));
   }
 
   /** As `usesIndex`, of statements whose rows are groups: what counts is what they read of one relation. */
   async groupsUseIndex(filtered: Statement, all: Statement): Promise<boolean | null> {
-    await (this.#isConnected ??= this.#connect());
-    const rows = mostRowsRead(await this.#explain(all));
-    return rows < SMALL_ROWS ? null : this.#hasIndex(await this.#explain(filtered));
+    const session = await this.#connected();
+    const rows = mostRowsRead(await session.explain(all));
+    return rows < SMALL_ROWS ? null : session.hasIndex(await session.explain(filtered));
+  }
+
+  async close(): Promise<void> {
+    await (await this.#session?.catch(() => null))?.close();
+  }
+
+  /** One that cannot be opened, or is lost, is not kept. */
+  #connected(): Promise<ExplainSession> {
+    if (this.#session !== null) return this.#session;
+    const opened = ExplainSession.open(this.#url, () => {
+      if (this.#session === opened) this.#session = null;
+    });
+    return (this.#session = opened);
+  }
+}
+
+class ExplainSession {
+  readonly #client: PostgresClient;
+
+  private constructor(client: PostgresClient) {
+    this.#client = client;
+  }
+
+  static async open(url: string, onLost: () => void): Promise<ExplainSession> {
+    const client = new PostgresClient(connectionConfig(url));
+    client.on("end", onLost);
+    try {
+      await client.connect();
+      await new SessionSetup(EXPLAIN_TIMEOUT_MS).prepare(client);
+      return new ExplainSession(client);
+    } catch (error) {
+      onLost();
+      client.end().catch(() => undefined);
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
     await this.#client.end().catch(() => undefined);
   }
 
-  async #connect(): Promise<void> {
-    await this.#client.connect();
-    await new SessionSetup(EXPLAIN_TIMEOUT_MS).prepare(this.#client);
-  }
-
   /** In a transaction: behind a pooler another session would have the settings. */
-  async #explain({ text, values }: Statement): Promise<PostgresPlan> {
+  async explain({ text, values }: Statement): Promise<PostgresPlan> {
     await this.#client.query("BEGIN");
     try {
       await this.#client.query(
@@ -76,11 +104,11 @@ export class Explainer {
   }
 
   /** Whether an index finds the rows of the filter's value, not only those of a view's own conditions. */
-  async #hasIndex(plan: PostgresPlan): Promise<boolean> {
+  async hasIndex(plan: PostgresPlan): Promise<boolean> {
     const { "Index Name": index, "Index Cond": condition = "", Plans: inner = [] } = plan;
     if (index !== undefined && VALUE.test(condition) && (await this.#isLeading(index, condition)))
       return true;
-    for (const child of inner) if (await this.#hasIndex(child)) return true;
+    for (const child of inner) if (await this.hasIndex(child)) return true;
     return false;
   }
 

@@ -1,14 +1,14 @@
 import type { RequestListener } from "node:http";
-import { type DataRoute, serveExchange, UNKNOWN_PATH } from "../core/handler/exchange.js";
+import { type DataPath, type DataRoute, serveExchange, UNKNOWN_PATH } from "../core/handler/exchange.js";
 import type { Gateway } from "../core/handler/gateway.js";
 import type { ActiveRelease } from "../core/handler/loaded-release.js";
-import { pathOf, RouteTable } from "../core/http/route.js";
+import { pathItem, pathOf, RouteTable } from "../core/http/route.js";
 import type { ApiAbout } from "../core/model/about.js";
+import { loadedOnce } from "../core/model/loaded-once.js";
 import { findAt } from "../core/response/content-negotiation.js";
 import type { Documents } from "../pages/documents.js";
 import { documentRoutes } from "../pages/pages.js";
 import { mcpRoutes } from "./mcp/mcp-endpoint.js";
-import type { Odata } from "./odata/odata.js";
 import type { Environment } from "./operations/environment.js";
 import type { Service } from "./system/context.js";
 import { routesOf, systemRoutes } from "./system/routes.js";
@@ -36,15 +36,19 @@ export function dataApiListener(
     ...(accounts?.routes ?? []),
   ]);
   const locals = { gateway };
-  let odata: Promise<Odata> | null = null;
   // Loaded at the first request below its path: most servers have none, and it serves nothing that needs a setting.
-  const loadOdata = async (): Promise<Odata> =>
-    new (await import("./odata/odata.js")).Odata({ gateway, documents, active });
+  const loadOdata = loadedOnce(async () => {
+    const { Odata } = await import("./odata/odata.js");
+    return new Odata({ gateway, documents, active });
+  });
   return (request, response) => {
     const path = pathOf(request.url ?? "/");
     const endpoint = findAt(active.current.served, path);
     if (endpoint === null && /^\/odata(?:\/|$)/.test(path))
-      return void (odata ??= loadOdata()).then((loaded) => loaded.serve(request, response));
+      return void loadOdata().then(
+        (odata) => odata.serve(request, response),
+        (error: unknown) => serveExchange(gateway, failingPath(path, error), request, response),
+      );
     if (endpoint === null) {
       const item = routes.find(path)?.item ?? UNKNOWN_PATH;
       return void serveExchange(gateway, item, request, response);
@@ -53,4 +57,14 @@ export function dataApiListener(
     (response as { locals?: object }).locals = locals;
     return handler(request, response);
   };
+}
+
+/** A path whose code cannot be loaded now. */
+function failingPath(path: string, error: unknown): DataPath {
+  const handle = (): Promise<never> => Promise.reject(error);
+  const route = { path, access: { limit: "caller" }, operation: null, handle } as const;
+  return pathItem([
+    { ...route, method: "GET" },
+    { ...route, method: "POST" },
+  ]);
 }

@@ -1,12 +1,7 @@
 import { type CachedService, cacheBytes } from "./bounded-cache.js";
 import { droppedLogLines } from "./logger.js";
-import type {
-  CollectedMetric,
-  CountedSeries,
-  LabelValues,
-  MetricsReader,
-  MetricsSnapshot,
-} from "./prometheus.js";
+import type { CollectedMetric, CountedSeries, LabelValues, MetricsSnapshot } from "./prometheus.js";
+import { loadedOnce } from "../model/loaded-once.js";
 
 /** What a service counts of each response, beside its own labels. */
 interface CountedResponse {
@@ -37,7 +32,7 @@ export class ServiceMetrics<Label extends string> {
   /** In the order of their first requests. Bounded by labels, methods and statuses. */
   readonly #series: CountedSeries[] = [];
   readonly #responses: ByLabels<Label, ResponseCounts>;
-  #reader: Promise<MetricsReader> | null = null;
+  readonly #reader = loadedOnce(async () => (await import("./prometheus.js")).MetricsReader.open());
 
   /** `labels` say which operation, and for whom; `buckets`: in seconds. */
   constructor(service: CachedService, labels: readonly Label[], buckets: readonly number[]) {
@@ -95,17 +90,12 @@ export class ServiceMetrics<Label extends string> {
 
   /** Prometheus text. */
   async scrape(): Promise<string> {
-    return (await this.#openReader()).text(this.metrics);
+    return (await this.#reader()).text(this.metrics);
   }
 
   /** For a scrape of several processes. */
   async snapshot(): Promise<MetricsSnapshot> {
-    return (await this.#openReader()).snapshot(this.metrics);
-  }
-
-  #openReader(): Promise<MetricsReader> {
-    this.#reader ??= import("./prometheus.js").then(({ MetricsReader }) => MetricsReader.open());
-    return this.#reader;
+    return (await this.#reader()).snapshot(this.metrics);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { HttpError } from "../model/errors.js";
+import { loadedOnce } from "../model/loaded-once.js";
 
 /** What groups and measures need: their requests, and their statements. */
 export type MetricsModule = Awaited<ReturnType<typeof importMetrics>>;
@@ -9,12 +10,10 @@ export type ValuesQuestion = Exclude<ReturnType<MetricsModule["readValuesQuestio
 /** A request for the points of a chart. */
 export type ChartQuestion = Exclude<ReturnType<MetricsModule["readChartQuestion"]>, HttpError>;
 
-/** Loads it with the first endpoint that has an aggregate, or with the first question about values or points: most processes serve rows alone. */
-export function loadMetrics() {
-  return (loading ??= importMetrics());
-}
-
 const importMetrics = () => import("../../metrics/metrics.js");
 
-/** Asked for again, a module that is loaded takes 40 µs. */
-let loading: ReturnType<typeof importMetrics> | null = null;
+/**
+ * Loads it with the first endpoint that has an aggregate, or with the first question about values or points: most processes serve rows
+ * alone. Asked for again, a module that is loaded takes 40 µs.
+ */
+export const loadMetrics = loadedOnce(importMetrics);

@@ -3,6 +3,7 @@ import type { ServerResponse } from "node:http";
 import { pathToFileURL } from "node:url";
 import type * as Sdk from "@modelcontextprotocol/server";
 import type { Reply } from "../../core/http/send.js";
+import { loadedOnce } from "../../core/model/loaded-once.js";
 import { callTool } from "./call-tool.js";
 import type { ToolRequest } from "./describe.js";
 import { promptOf, PROMPTS } from "./prompts.js";
@@ -122,11 +123,8 @@ const NO_SUBSCRIPTIONS = (id: unknown): Reply => ({
   }),
 });
 
-let loading: Promise<typeof Sdk> | null = null;
-
 /** The official server SDK. The build bundles what is used of it, since the whole package has 8 MB. */
-function loadSdk(): Promise<typeof Sdk> {
+const loadSdk = loadedOnce(async () => {
   const file = createRequire(import.meta.url).resolve("@routewright/runtime/assets/mcp.js");
-  loading ??= import(pathToFileURL(file).href) as Promise<typeof Sdk>;
-  return loading;
-}
+  return (await import(pathToFileURL(file).href)) as typeof Sdk;
+});

@@ -6,7 +6,7 @@ import { BufferedResult } from "../../core/response/buffered-result.js";
 import { answerOdata, type OdataExchange, type ReadText, textOf, wrapped } from "./answer.js";
 import { type OdataOptions, readFlag, readOptions, type SystemOption } from "./options.js";
 import { isOwnParameter, type OdataQuery, unknownOption } from "./query.js";
-import { readApply, resolveGrouped, SAVED } from "./apply.js";
+import { type Grouped, readApply, resolveGrouped, SAVED } from "./apply.js";
 import { run } from "../../core/handler/run.js";
 import { plainRepresentation, type Representation, representationOf } from "./representation.js";
 import { requestAddress } from "../../core/http/request-address.js";
@@ -73,16 +73,18 @@ async function serveGroups(asked: SetRequest, text: string | undefined): Promise
   if (refused) return refused;
   const queries = text === undefined ? [SAVED] : readApply(text);
   if (isHttpError(queries)) return queries;
-  const [first, second] = queries.map((each) => resolveGrouped(gateway, set, context.caller, each, asked));
+  const resolving = (each: Grouped) => resolveGrouped(gateway, set, context.caller, each, asked);
+  const [first, second] = queries;
   if (first === undefined) return null;
   const beside = second === undefined ? null : otherOption(options, OF_CONCAT);
   if (beside)
     return httpError("notImplemented", { name: beside.parameter ?? "", reason: "concat is one page" });
-  return answerOdata(exchange, set, first, false, (query) => ({
+  return answerOdata(exchange, set, resolving(first), false, (query) => ({
     ...formOf(asked, query),
     bodyOf: ({ result, hasMore }) => {
       const head = `{${contextOf(asked, query)}"value":`;
-      if (second !== undefined) return hasMore ? TOO_MANY : concatenated(asked, head, result, second);
+      if (second !== undefined)
+        return hasMore ? TOO_MANY : concatenated(asked, head, result, resolving(second));
       if (query.top === 0) return new BufferedResult(Buffer.from(`${head}[]}`), 0, 0);
       const next = nextAddress(asked, query, result.nextCursor);
       return wrapped(result, head, (more) =>

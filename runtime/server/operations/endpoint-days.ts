@@ -79,7 +79,11 @@ export class EndpointDays {
 
   /** It connects at its first use. */
   #opened(): Promise<UsageTable> {
-    return (this.#tables ??= UsageTable.open(this.#options.databaseUrl));
+    this.#tables ??= UsageTable.open(this.#options.databaseUrl).catch((error: unknown) => {
+      this.#tables = null;
+      throw error;
+    });
+    return this.#tables;
   }
 
   async #record(now: number): Promise<void> {

@@ -35,7 +35,8 @@ export class ConnectionShare {
 
   async #ask(): Promise<void> {
     this.#isAsking = true;
-    this.#limit = await this.#shareOf(this.#connections.open);
+    // Of a primary that does not answer the limit stays.
+    this.#limit = await this.#shareOf(this.#connections.open).catch(() => this.#limit);
     setTimeout(() => (this.#isAsking = false), QUESTION_MS).unref();
   }
 }
