@@ -6,6 +6,8 @@ import { ownService } from "./own-service.js";
 
 const service = await ownService({
   API_KEYS: JSON.stringify({ [KEYS.tier1]: "tier1", [KEYS.tier3]: "tier3" }),
+  EVENT_STREAMS_PER_CALLER: "100",
+  USAGE_ENABLED: "false",
 });
 
 const MEBIBYTE = 1024 * 1024;
@@ -53,4 +55,17 @@ it("bodies that do not arrive whole take bounded memory; past a caller's share t
 
   for (const { socket } of clients) socket.destroy();
   await expect.poll(async () => (await filtered(KEYS.tier1, long)).status).toBe(400);
+});
+
+it("a body that nobody reads takes no memory, in however small chunks it comes", async () => {
+  const events = `GET /v1/system/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(60_000)}0\r\n\r\n`;
+  const clients: Client[] = [];
+  const keptBytes = await service.keptBytes(async () => {
+    for (let n = 0; n < 20; n++) clients.push(await Client.saying(service.url, events));
+    await Promise.all(clients.map((client) => client.hears(/\r\n\r\n/)));
+    await sleep(500);
+  });
+  expect(new Set(clients.flatMap(({ statuses }) => statuses))).toEqual(new Set([200]));
+  expect(keptBytes).toBeLessThan(20 * MEBIBYTE);
+  for (const { socket } of clients) socket.destroy();
 });
