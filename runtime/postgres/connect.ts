@@ -185,12 +185,12 @@ export class Connection implements BatchConnection {
     if (this.#isPaused) this.resume();
   }
 
-  /** Leaves `statement_timeout` to the database, so that the connection survives it. */
+  /** Leaves the session's limit to the database where it has one for the query, so that the connection survives it. */
   #timeLimit({ timeoutMs }: StatementLimits): number {
     const { statementTimeoutMs } = this.#options;
     const session = statementTimeoutMs === 0 ? Infinity : statementTimeoutMs;
     const own = timeoutMs === 0 ? Infinity : timeoutMs;
-    return own < session ? own : session + GRACE_MS;
+    return own < session || this.#limitedSince === Infinity ? Math.min(own, session) : session + GRACE_MS;
   }
 }
 
