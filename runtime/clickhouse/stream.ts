@@ -58,7 +58,7 @@ export class RunningQuery {
       if (this.#chunks.response.headers[EXCEPTION_TAG] === undefined) throw new ClickhouseError(TOO_OLD);
     } catch (error) {
       this.#request?.destroy();
-      this.#end();
+      this.end();
       throw error;
     }
   }
@@ -66,7 +66,7 @@ export class RunningQuery {
   /** The next bytes; null at the end. Rejects when the connection breaks or the query is cancelled. */
   async next(): Promise<Buffer | null> {
     const chunk = await this.#wait((this.#chunks as Chunks).next());
-    if (chunk === null) this.#end();
+    if (chunk === null) this.end();
     return chunk;
   }
 
@@ -82,7 +82,8 @@ export class RunningQuery {
     }
   }
 
-  #end(): void {
+  /** It does not run in the database any more. */
+  end(): void {
     this.#hasEnded = true;
     this.#onEnd();
   }
@@ -91,7 +92,7 @@ export class RunningQuery {
   cancel(reason: Error = new QueryAbandoned()): void {
     if (this.#hasEnded) return;
     this.#reason = reason;
-    this.#end();
+    this.end();
     this.#request?.destroy(reason);
     this.#chunks?.fail(reason);
     this.#onCancel(reason);
@@ -259,7 +260,9 @@ async function readRows(running: RunningQuery, reader: BodyReader): Promise<Buff
       if (bytes.length > 0) return bytes;
     }
   } catch (cause) {
-    throw translated(reader.error ?? cause);
+    const { error } = reader;
+    if (error !== null) running.end();
+    throw translated(error ?? cause);
   }
   return null;
 }
