@@ -11,19 +11,20 @@ import { KEYS, serveManifest } from "../../support/service.js";
 const schema = await ownSchema(
   `CREATE VIEW @.long AS SELECT i AS id, repeat('x', CASE i WHEN 1 THEN 12000000 ELSE 300000 END) AS note
      FROM generate_series(1, 3) i;
-   CREATE TABLE @.small AS SELECT 1 AS id, 'x' AS note`,
+   CREATE TABLE @.small AS SELECT 1 AS id, 'x' AS note;
+   CREATE VIEW @.slow AS SELECT 1 AS id, pg_sleep(1)::text AS note`,
 );
 const model = (name: string) => ({
   ...{ name, schema, tags: ["production", "ended", `api:${name}`] },
   columns: { id: "integer", note: "text" },
   api: { allow_unfiltered: true },
 });
-const manifest = manifestOf([model("long"), model("small")]);
+const manifest = manifestOf([model("long"), model("small"), model("slow")]);
 
-const running = async (): Promise<number> => {
+const running = async (name = "long"): Promise<number> => {
   const rows = await query(
     "SELECT count(*)::int AS n FROM pg_stat_activity WHERE state <> 'idle' AND query LIKE '%' || $1 || '%'",
-    [`"${schema}"."long"`],
+    [`"${schema}"."${name}"`],
   );
   return Number(rows[0]?.["n"]);
 };
@@ -37,14 +38,12 @@ async function unread() {
   await new Promise((resolve) =>
     stalled.on("response", (response) => resolve(response.on("error", () => undefined))),
   );
-  await expect.poll(running, { timeout: 10_000 }).toBe(0);
+  await expect.poll(() => running(), { timeout: 10_000 }).toBe(0);
   await pause(300);
-  const small = (timeoutMs: number) =>
-    Promise.race([
-      sendRequest(url, "/v1/ended/small", { key: KEYS.tier2 }).then(({ status }) => status),
-      pause(timeoutMs, "no response"),
-    ]);
-  return { small, leave: () => stalled.destroy() };
+  const statusOf = async (name: string): Promise<number> =>
+    (await sendRequest(url, `/v1/ended/${name}`, { key: KEYS.tier2 })).status;
+  const small = (timeoutMs: number) => Promise.race([statusOf("small"), pause(timeoutMs, "no response")]);
+  return { small, slow: () => statusOf("slow"), leave: () => stalled.destroy() };
 }
 
 it("a stream that its client has not read stops no reading of the next query on its connection", async () => {
@@ -53,4 +52,12 @@ it("a stream that its client has not read stops no reading of the next query on 
   // A stop of the server waits for its clients.
   leave();
   expect(status).toBe(200);
+});
+
+it("a client that leaves an ended stream cancels nobody else's query on its connection", async () => {
+  const { slow, leave } = await unread();
+  const status = slow();
+  await expect.poll(() => running("slow"), { interval: 10 }).toBe(1);
+  leave();
+  expect(await status).toBe(200);
 });
