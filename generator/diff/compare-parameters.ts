@@ -209,9 +209,17 @@ function compareRequired(base: Endpoint, head: Endpoint): readonly Difference[] 
   const text = { subject: "require_any_of", before: from, after: to };
   if (after.length === 0) return before.length === 0 ? [] : [{ kind: "require-any-of-loosened", ...text }];
   if (before.length === 0) {
-    const wasRequired = base.parameters.every(({ name }) => after.includes(name));
-    return !base.allowUnfiltered && wasRequired ? [] : [{ kind: "require-any-of-added", ...text }];
+    const wasRequired =
+      !base.allowUnfiltered &&
+      !filtersColumns(base) &&
+      base.parameters.every(({ name }) => after.includes(name));
+    return wasRequired ? [] : [{ kind: "require-any-of-added", ...text }];
   }
   if (before.some((name) => !after.includes(name))) return [{ kind: "require-any-of-narrowed", ...text }];
   return after.length > before.length ? [{ kind: "require-any-of-loosened", ...text }] : [];
+}
+
+/** Whether filters of columns are enough where a request needs any filter. */
+function filtersColumns({ filters = [], aggregate }: Endpoint): boolean {
+  return filters.length > 0 || (aggregate?.filters.length ?? 0) > 0;
 }

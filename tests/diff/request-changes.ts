@@ -256,6 +256,13 @@ export const REQUEST_CHANGES: readonly Row[] = [
     unfiltered(false),
   ),
   row(
+    "require_any_of names all parameters where a filtered column was enough",
+    requires("shop", "code", "ids", "search", "from", "to"),
+    "require-any-of-added require_any_of",
+    "require-any-of-loosened require_any_of",
+    all(unfiltered(false), routewright({ filters: ["amount"] })),
+  ),
+  row(
     "require_any_of is narrowed",
     requires("shop"),
     "require-any-of-narrowed require_any_of",
