@@ -1,6 +1,7 @@
 import { ruleOf, type Severities, warning } from "../report/finding.js";
 import { DEPRECATION_KINDS } from "./deprecation-kinds.js";
 import { PLAN_KINDS } from "./plan-kinds.js";
+import { PROMISE_KINDS } from "./promise-kinds.js";
 
 /**
  * What a change means to API consumers and to those who own the data: `exposing` opens data to callers who could not
@@ -263,29 +264,7 @@ export const KINDS = {
     "Answers are the same: it is read where it has all that is asked.",
   ),
   "roll-up-removed": compatible("Roll-up removed", "Answers are the same, from the rows themselves."),
-  "stability-lowered": breaking(
-    "Endpoint is a preview now",
-    "Consumers were promised more: from now on it may change without notice.",
-  ),
-  "stability-raised": compatible("Endpoint is stable now", "It no longer changes without notice."),
-  "freshness-loosened": breaking(
-    "Rows may be older than promised",
-    "Clients that rely on the promise read rows that are too old.",
-  ),
-  "freshness-tightened": compatible("Rows are promised to be fresher", "Rows were as fresh or older."),
-  "require-fresh-added": compatible("Old rows can be refused", "No call depends on it."),
-  "require-fresh-removed": breaking(
-    "Old rows can no longer be refused",
-    "Calls with `require_fresh` get 400.",
-  ),
-  "failed-tests-served": breaking(
-    "Rows are served while a test of them fails",
-    "Clients that rely on the refusal read rows that failed a test.",
-  ),
-  "failed-tests-refused": warning(
-    "Rows are refused while a test of them fails",
-    "Calls get 503 while a test fails.",
-  ),
+  ...PROMISE_KINDS,
   "owner-changed": compatible("Owner changed", "Only who answers for it differs."),
   "sort-changed": breaking("Fixed sort changed", "Rows come in another order, and pages hold other rows."),
   "sort-extended": compatible("Fixed sort extended", "Only the order of ties is decided."),

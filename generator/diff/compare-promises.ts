@@ -10,6 +10,7 @@ export function comparePromises(base: CatalogueEntry, head: CatalogueEntry): rea
     ...compareRequireFresh(base, head),
     ...compareFailedTests(base, head),
     ...compareEnforced(base, head),
+    ...comparePublicAges(base, head),
   ];
 }
 
@@ -58,6 +59,18 @@ function compareEnforced(
     ...(gone.length === 0 ? [] : [{ kind: "constraint-removed", before: gone.join(", ") } as const]),
     ...(added.length === 0 ? [] : [{ kind: "constraint-added", after: added.join(", ") } as const]),
   ];
+}
+
+/** How old the rows of shared caches can be, of an endpoint whose callers need no key in either revision. */
+function comparePublicAges(base: Endpoint, head: Endpoint): readonly Difference[] {
+  const [before, after] = [base, head].map(oldestCopy) as [number, number];
+  if (base.tier !== head.tier || before === after) return [];
+  const [was, is] = [before, after].map((seconds) => `${String(seconds)} s`);
+  return [{ kind: `public-age-${after > before ? "raised" : "lowered"}`, before: was, after: is }];
+}
+
+function oldestCopy({ publicAge }: Endpoint): number {
+  return publicAge === undefined ? 0 : publicAge.maxAge + publicAge.staleWhileRevalidate;
 }
 
 function isLater(base: string | undefined, head: string | undefined): boolean {

@@ -1,4 +1,4 @@
-import { config, type Edit, field, range, row, type Row, routewright } from "./feature-model.js";
+import { all, config, type Edit, field, range, row, type Row, routewright, tag } from "./feature-model.js";
 
 const withConstraints: Edit = ({ columns }) => {
   columns.total.constraints = [{ type: "unique" }];
@@ -145,4 +145,19 @@ export const FACT_CHANGES: readonly Row[] = [
     "freshness-loosened",
     routewright({ fresh_by: "06:00 Europe/Vienna" }),
   ),
+  row(
+    "shared caches keep rows longer",
+    routewright({ max_age: { max_age: 60, stale_while_revalidate: 600 } }),
+    "public-age-raised",
+    "public-age-lowered",
+    all(tag("tier1", "tier0"), routewright({ max_age: 300 })),
+  ),
+  row(
+    "shared caches keep rows",
+    routewright({ max_age: 60 }),
+    "public-age-raised",
+    "public-age-lowered",
+    tag("tier1", "tier0"),
+  ),
+  row("nobody's rows stay in shared caches, however long", routewright({ max_age: 60 }), [], []),
 ];
