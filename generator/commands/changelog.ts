@@ -48,12 +48,12 @@ export function configure(command: CliCommand): void {
 async function changelog(
   base: string,
   head: string,
-  { format, catalog }: Flags,
+  { format }: Flags,
   settings: Settings & { readonly today: Date },
 ): Promise<CommandResult> {
-  const { out, defaultTier, schemas, engine, publish, severities, minimumNoticeDays, apiTitle } = settings;
+  const { out, severities, minimumNoticeDays, apiTitle } = settings;
   if (!existsSync(out)) return failure(noFolder(out));
-  const options = { generated: out, catalog, defaultTier, schemas, engine, publish, cwd: process.cwd() };
+  const options = { ...settings, generated: out, cwd: process.cwd() };
   const [from, to] = [await readRevision(base, options), await readRevision(head, options)];
   if (!from.ok) return failure(...from.problems);
   if (!to.ok) return failure(...to.problems);

@@ -2,19 +2,17 @@ import type { MissingBase } from "./command.js";
 import { type Outcome, succeeded } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
-import { DEFAULTS, type Settings } from "../config.js";
+import { DEFAULTS } from "../config.js";
 import type { Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
-import { readRevision } from "../diff/revision.js";
+import { readRevision, type RevisionOptions } from "../diff/revision.js";
 import { type ModelFinding, type RuleSeverities, ruleSeverity, violation } from "../lint/checks.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { sentence } from "../manifest/strings.js";
 
 /** How a base is read: as the head, and as `diff` reads it. */
-type BaseOptions = Pick<Settings, "defaultTier"> &
-  Partial<Pick<Settings, "schemas" | "engine" | "publicMaxAge" | "publish">> & {
-    readonly generated?: string;
-    readonly cwd?: string;
+type BaseOptions = Pick<RevisionOptions, "defaultTier"> &
+  Partial<RevisionOptions> & {
     readonly missingBase?: MissingBase;
     readonly severities?: RuleSeverities;
   };
@@ -35,19 +33,8 @@ export async function knownIn(
   head: Manifest,
   options: BaseOptions,
 ): Promise<Outcome<BaseFindings>> {
-  const {
-    defaultTier,
-    schemas = {},
-    engine,
-    publicMaxAge = 0,
-    publish = [],
-    generated = "generated",
-    cwd = process.cwd(),
-  } = options;
-  const revision = await readRevision(base, {
-    ...{ defaultTier, schemas, engine, publicMaxAge, publish },
-    ...{ generated, cwd },
-  });
+  const { defaultTier, schemas = {}, engine, publicMaxAge = 0 } = options;
+  const revision = await readRevision(base, { generated: DEFAULTS.out, cwd: process.cwd(), ...options });
   if (!revision.ok)
     return revision.isMissing && options.missingBase === "ignore"
       ? succeeded({

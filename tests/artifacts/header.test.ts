@@ -117,6 +117,26 @@ describe("DBT_ARTIFACTS_HEADER", () => {
     expect(requests).toHaveLength(2);
   });
 
+  it("is sent by changelog too, which reads a manifest with the catalog of the settings", async () => {
+    const { own } = await servers();
+    const folder = ownFolder();
+    const variables = { ...HEADER, DBT_ARTIFACTS_URL: `${own}/target` };
+    await routewright(folder, ["generate"], variables);
+    const same = await routewright(folder, ["changelog", `${own}/target/manifest.json`], variables);
+    expect(same).toEqual({ exit: 0, out: "# Data API: changes\n", err: "" });
+  });
+
+  it("is sent by lint too, where the base is a manifest", async () => {
+    const { own } = await servers();
+    const variables = { ...HEADER, DBT_ARTIFACTS_URL: `${own}/target` };
+    const { exit, err } = await routewright(
+      ownFolder(),
+      ["lint", "--base", `${own}/target/manifest.json`],
+      variables,
+    );
+    expect({ exit, err }).toEqual({ exit: 0, err: "" });
+  });
+
   it("is not sent over http to another machine", async () => {
     const variables = { ...HEADER, DBT_MANIFEST_URL: "http://192.0.2.1/manifest.json" };
     expect(await routewright(ownFolder(), ["generate"], variables)).toMatchObject({
