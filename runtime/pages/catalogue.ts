@@ -4,7 +4,7 @@ import type { Aggregate } from "../core/model/aggregate/aggregate.js";
 import type { ColumnFilter, Endpoint } from "../core/model/endpoint.js";
 import { type Caller, mayCall } from "../core/model/caller.js";
 import { allows, type Tier, TIERS } from "../core/model/tier.js";
-import { type LineageNodes, lineageIn } from "../core/model/lineage-file.js";
+import { type LineageNodes, lineageIn } from "../core/model/served-lineage.js";
 import { endpointTitle } from "../core/model/endpoint-title.js";
 import { ownValue } from "../core/model/own-value.js";
 import { rowOf } from "../core/response/read-rows.js";

@@ -17,7 +17,7 @@ import type {
   ManifestVersion,
   ReleaseFacts,
 } from "../../core/handler/loaded-release.js";
-import { lineageIn } from "../../core/model/lineage-file.js";
+import { lineageIn } from "../../core/model/served-lineage.js";
 import { ownValue } from "../../core/model/own-value.js";
 import { privateMarks } from "./private-marks.js";
 import type { Tier } from "../../core/model/tier.js";

@@ -1,5 +1,5 @@
-/** The part of `lineage.json` that is read. */
-export interface LineageFile {
+/** The part of `lineage.json` that serves. */
+export interface ServedLineage {
   /** By path of the endpoint: the dbt nodes (`unique_id`) whose builds change its rows. */
   readonly upstreamNodes?: Readonly<Record<string, readonly string[]>>;
   /** By path of an endpoint that promises how old its rows are: the nodes that hold them. */
@@ -19,9 +19,9 @@ export type LineageNodes = Readonly<
 >;
 
 /** A damaged file counts as empty. */
-export function lineageIn(text: string): LineageFile {
+export function lineageIn(text: string): ServedLineage {
   try {
-    return JSON.parse(text) as LineageFile;
+    return JSON.parse(text) as ServedLineage;
   } catch {
     return {};
   }
