@@ -10,7 +10,8 @@ import {
   unlessFailed,
 } from "@routewright/runtime/model";
 import { catalogueOf, type CatalogueOptions } from "../catalogue/build.js";
-import { type Config, configProblems, DEFAULTS, readConfig } from "../config.js";
+import { type Config, DEFAULTS } from "../config.js";
+import { configProblems, readConfig } from "../config-file.js";
 import { objectOr } from "../manifest/json.js";
 import { isAddress } from "../artifacts/source.js";
 import { writeFiles } from "../output/replace-file.js";

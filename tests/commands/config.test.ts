@@ -4,7 +4,7 @@ import { Ajv } from "ajv";
 import { KINDS } from "../../generator/diff/change-kinds.js";
 import { describe, expect, it } from "vitest";
 import { CONFIG_SCHEMA } from "../../generator/config-schema.js";
-import { configProblems } from "../../generator/config.js";
+import { configProblems } from "../../generator/config-file.js";
 import { withoutOwnKeywords } from "../../generator/manifest/schema-errors.js";
 import { filesIn } from "../support/files.js";
 import { manifestOf } from "../support/manifest.js";

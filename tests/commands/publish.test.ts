@@ -2,7 +2,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { configProblems } from "../../generator/config.js";
+import { configProblems } from "../../generator/config-file.js";
 import { serve } from "../support/command.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { putJson } from "../support/files.js";
