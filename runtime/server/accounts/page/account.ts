@@ -14,7 +14,8 @@ import { FAILOVER_RETRY_SECONDS, networkOf } from "../../../core/http/headers.js
 import type { Handled } from "../../../core/http/route.js";
 import type { Reply } from "../../../core/http/send.js";
 import { secondsLeft } from "../../../core/request/rate-limit/memory-store.js";
-import { accountDocument, ACCOUNT_HEADERS } from "../../../pages/pages.js";
+import { accountDocument } from "../../../pages/html-documents.js";
+import { ACCOUNT_HEADERS } from "../../../pages/pages.js";
 import type { Html } from "../../../core/http/html.js";
 import { message } from "../../../pages/account/notices.js";
 import { isConnectionFailure, isConnectionRefusal } from "../../../postgres/errors.js";
