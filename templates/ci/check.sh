@@ -37,8 +37,10 @@ report() {
   routewright "$@" --format markdown >>"$GITHUB_STEP_SUMMARY" || true
 }
 
+# Not in a pipe, which would hide its exit code.
+settings=$(routewright config --json)
 configured='JSON.parse(require("node:fs").readFileSync(0, "utf8")).out.value'
-folder=${GENERATED_FOLDER:-$(routewright config --json | node --print "$configured")}
+folder=${GENERATED_FOLDER:-$(printf '%s' "$settings" | node --print "$configured")}
 check generate --check --strict --out "$folder"
 report diff "git:$BASE" "$folder" --generated "$folder" --missing-base ignore --fail-on breaking
 report lint --base "git:$BASE" --generated "$folder" --missing-base ignore --fail-on error

@@ -22,8 +22,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "${PACKAGES:-packages}"
 packages=$(cd "${PACKAGES:-packages}" && pwd) # npm takes a relative path for a repository of GitHub
+# Not in a pipe, which would hide its exit code.
+settings=$(routewright config --json)
 configured='JSON.parse(require("node:fs").readFileSync(0, "utf8")).out.value'
-folder=${GENERATED_FOLDER:-$(routewright config --json | node --print "$configured")}
+folder=${GENERATED_FOLDER:-$(printf '%s' "$settings" | node --print "$configured")}
 document="$folder/openapi.json"
 
 last=$(git tag --list 'clients-v*' --sort=-version:refname | head -n 1)

@@ -40,8 +40,10 @@ report() {
 git fetch --quiet --no-tags origin "+refs/heads/$MAIN_BRANCH:refs/remotes/origin/$MAIN_BRANCH"
 git checkout --quiet --detach "origin/$MAIN_BRANCH"
 
+# Not in a pipe, which would hide its exit code.
+settings=$(routewright config --json)
 configured='JSON.parse(require("node:fs").readFileSync(0, "utf8")).out.value'
-folder=${GENERATED_FOLDER:-$(routewright config --json | node --print "$configured")}
+folder=${GENERATED_FOLDER:-$(printf '%s' "$settings" | node --print "$configured")}
 routewright generate --strict --out "$folder"
 # The former keeps what the folder lists. This one keeps nothing, and finds what somebody wrote there by hand.
 routewright generate --check --out "$folder"

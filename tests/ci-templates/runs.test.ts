@@ -117,6 +117,18 @@ describe.skipIf(!needs("git"))("a pipeline", { timeout: TIMEOUT_MS }, () => {
     }
   });
 
+  it("ends with an error of the config file alone where that is damaged", async () => {
+    const repository = await repositoryOn("github", BASE);
+    repository.commit("routewright.config.json", '{ "out": ');
+    const { status, output } = await repository.run();
+    expect({ status, output }).toEqual({
+      status: 2,
+      output: expect.stringMatching(
+        /error: routewright\.config\.json is not JSON: it is cut off\.[^\n]*\s*$/,
+      ),
+    });
+  });
+
   it("reports an error of lint before it fails", async () => {
     const repository = await repositoryOn("github", BASE);
     repository.manifest = PRIVATE;
