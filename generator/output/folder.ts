@@ -1,7 +1,7 @@
 import { type Outcome, failed, succeeded } from "@routewright/runtime/model";
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join, posix, sep } from "node:path";
 import { byText } from "../manifest/strings.js";
 import type { FileSet } from "../render/render.js";
 
@@ -55,20 +55,38 @@ export function updateFolder(
       ? succeeded(drift)
       : failed(`Another process wrote ${out} ${MIXED}`);
   } catch (error) {
-    const { code, syscall, message } = error as NodeJS.ErrnoException;
-    if (syscall === undefined) throw error;
+    const isPartial = error instanceof PartialWrite;
+    const fault = (isPartial ? error.cause : error) as NodeJS.ErrnoException;
+    const { code, syscall, message } = fault;
+    if (syscall === undefined) throw fault;
     const hint =
-      code === "ENOTDIR" || code === "EEXIST"
+      !isPartial && (code === "ENOTDIR" || code === "EEXIST")
         ? " It, or a folder above it, is a file: remove that, or name another folder with --out."
         : "";
     return failed(
-      `Cannot ${check ? "read" : "write"} the folder ${out}: ${message}.${hint} Nothing was changed.`,
+      `Cannot ${check ? "read" : "write"} the folder ${out}: ${message}.${hint} ${isPartial ? PARTIAL : "Nothing was changed."}`,
     );
   }
 }
 
+/** A fault of the system once the first files had changed, which is its cause. */
+class PartialWrite extends Error {}
+
+/** A folder of the repository as the patterns of git's files name it: `./x` matches nothing there. */
+export function patternOf(folder: string): string {
+  return posix.normalize(folder.split(sep).join("/")).replace(/\/$/, "");
+}
+
+/** The line of `.gitattributes` that keeps the line ends of a generated folder. */
+export function lineEndsOf(out: string): string {
+  const pattern = `${patternOf(out)}/**`;
+  return `${/[\s"]/.test(pattern) ? JSON.stringify(pattern) : pattern} text eol=lf`;
+}
+
 const IN_THE_WAY =
   "was not written by Routewright, or is a link. Move it away, or choose another folder with --out.";
+const PARTIAL =
+  "Some files are new already, others are not. Mend that, and run `routewright generate` again.";
 const MIXED = "at the same time, and its files may be mixed with these. Run `routewright generate` again.";
 
 /** How many endpoints would go, where none is left, as with a wrong manifest. */
@@ -141,7 +159,9 @@ function compare(found: Folder, fresh: FileSet<Buffer>): readonly Drift[] {
     return [{ file, kind: "changed", ...(isCrlf && { isCrlf }) }];
   });
   const stale = [...found].flatMap(([file, entry]): Drift[] =>
-    fresh.has(file) || !isGenerated(entry) ? [] : [{ file, kind: "stale" }],
+    fresh.has(file) || !(isGenerated(entry) || isEmptyTemporary(file, entry))
+      ? []
+      : [{ file, kind: "stale" }],
   );
   return [...drift, ...stale].sort((a, b) => byText(a.file, b.file));
 }
@@ -164,6 +184,11 @@ function isGenerated(entry: FolderEntry): boolean {
       entry.bytes.toString("latin1", 0, HEAD),
     )
   );
+}
+
+/** What a process leaves that was killed between opening a file and writing its first byte. */
+function isEmptyTemporary(file: string, entry: FolderEntry): boolean {
+  return TEMPORARY.test(basename(file)) && entry.kind === "file" && entry.bytes.length === 0;
 }
 
 /** Bytes in which the marker stands. */
@@ -196,9 +221,18 @@ function write(out: string, fresh: FileSet<Buffer>, drift: readonly Drift[]): Fo
     removeEmpty(out, written);
     throw error;
   }
-  for (const [temporary, file] of staged) fs.renameSync(temporary, file);
-  for (const file of stale) fs.rmSync(join(out, file), { force: true });
-  removeEmpty(out, stale);
+  let replaced = 0;
+  try {
+    for (const [temporary, file] of staged) {
+      fs.renameSync(temporary, file);
+      replaced++;
+    }
+    for (const file of stale) fs.rmSync(join(out, file), { force: true });
+    removeEmpty(out, stale);
+  } catch (error) {
+    for (const temporary of staged.keys()) fs.rmSync(temporary, { force: true });
+    throw replaced === 0 ? error : new PartialWrite("", { cause: error });
+  }
   return entries;
 }
 

@@ -5,6 +5,8 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -14,7 +16,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { FileSet } from "../../generator/render/render.js";
-import { updateFolder } from "../../generator/output/folder.js";
+import { readFolder, updateFolder } from "../../generator/output/folder.js";
 import { bundleOf } from "../support/bundle.js";
 import { ownFolder } from "../support/service.js";
 import { filesIn } from "../support/files.js";
@@ -125,8 +127,32 @@ describe("a fault while writing", () => {
 
   it("clears what a killed process left", () => {
     const folder = ownFolder();
+    mkdirSync(join(folder, "routes/c"), { recursive: true });
     writeFileSync(join(folder, ".0123456789abcdef.tmp"), marked("unfinished"));
+    writeFileSync(join(folder, "routes/c/.0123456789abcdef.tmp"), "");
     update(folder, files({ "index.ts": "1" }));
     expect(readdirSync(folder)).toEqual(["index.ts"]);
+  });
+
+  it("says that files have changed where a later one cannot be replaced any more, and leaves nothing else", () => {
+    const folder = ownFolder();
+    update(folder, files({ "index.ts": "1", "routes/c/a.ts": "1", "routes/c/b.ts": "1" }));
+    const found = readFolder(folder);
+    // Made by somebody else, after the look at the folder.
+    rmSync(join(folder, "routes/c/a.ts"));
+    mkdirSync(join(folder, "routes/c/a.ts"));
+    const fresh = files({ "index.ts": "2", "routes/c/a.ts": "2", "routes/c/b.ts": "2" });
+    expect(updateFolder(fresh, { out: folder, found })).toMatchObject({
+      ok: false,
+      problems: [
+        expect.stringMatching(
+          /^Cannot write the folder \S+: EISDIR: .*\. Some files are new already, others are not\. Mend that, and run `routewright generate` again\.$/,
+        ),
+      ],
+    });
+    expect(filesIn(folder)).toEqual({ "index.ts": marked("2"), "routes/c/b.ts": marked("1") });
+    rmdirSync(join(folder, "routes/c/a.ts"));
+    update(folder, fresh);
+    expect(filesIn(folder)).toMatchObject({ "routes/c/a.ts": marked("2"), "routes/c/b.ts": marked("2") });
   });
 });
