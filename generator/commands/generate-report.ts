@@ -2,7 +2,7 @@ import { type Catalogue, problemText, type Skipped } from "../catalogue/catalogu
 import { type Change } from "../diff/change.js";
 import { KINDS } from "../diff/change-kinds.js";
 import { visible } from "../manifest/strings.js";
-import type { Drift } from "../output/folder.js";
+import { type Drift, lineEndsOf } from "../output/folder.js";
 import { differenceOf } from "../diff/diff-report.js";
 import { counted, plainText } from "../report/report.js";
 
@@ -71,7 +71,7 @@ function crlfNote({ out, drift }: GenerateReport): readonly string[] {
   const files = drift.filter(({ isCrlf }) => isCrlf === true).length;
   if (files === 0) return [];
   return [
-    `${counted(files, "file")} differ${files === 1 ? "s" : ""} by the line ends alone, CRLF for LF: add \`${out}/** text eol=lf\` to .gitattributes, then run \`git add --renormalize ${out}\`.`,
+    `${counted(files, "file")} differ${files === 1 ? "s" : ""} by the line ends alone, CRLF for LF: add \`${lineEndsOf(out)}\` to .gitattributes, then run \`git add --renormalize ${out}\`.`,
   ];
 }
 

@@ -166,6 +166,28 @@ Variables:
   });
 
   it.each([
+    ["./api/", "api/**", "api/"],
+    ["my api", '"my api/**"', "my api/"],
+    ["API für $HOME", '"API für $HOME/**"', "API für $HOME/"],
+  ])("writes the folder %s as git, prettier and a shell read it", async (out, attribute, ignored) => {
+    const repo = repository();
+    writeFileSync(join(repo, ".prettierignore"), "");
+    expect((await routewright(repo, ["init", "--yes", "--out", out])).exit).toBe(0);
+    const files = ownFiles(repo);
+    expect(files[".gitattributes"]).toBe(`${attribute} text eol=lf\n`);
+    expect(files[".prettierignore"]).toBe(`${ignored}\n`);
+    execFileSync("git", ["init", "--quiet"], { cwd: repo });
+    const file = join(out, "index.ts");
+    const attributes = ["-c", "core.quotePath=false", "check-attr", "eol", "--", file];
+    expect(execFileSync("git", attributes, { cwd: repo, encoding: "utf8" })).toBe(`${file}: eol: lf\n`);
+    const { scripts } = JSON.parse(files["package.json"] ?? "") as { scripts: Record<string, string> };
+    const words = execFileSync("sh", ["-c", `printf '%s\\n' ${scripts["api:diff"] ?? ""}`], {
+      encoding: "utf8",
+    });
+    expect(words.trimEnd().split("\n")).toEqual(["routewright", "diff", "git:origin/main", out]);
+  });
+
+  it.each([
     ["below the folder", "warehouse/dbt", "name: shop\n", "warehouse/dbt/target/manifest.json"],
     ["with a target-path of its own", ".", "target-path: build/out\n", "build/out/manifest.json"],
     [

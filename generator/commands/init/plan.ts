@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, readFileSync, type Stats } from "node:fs";
 import { isObject, objectOr } from "../../manifest/json.js";
+import { lineEndsOf, patternOf } from "../../output/folder.js";
 import { templateText } from "../command.js";
 
 /** What `routewright init` is to set up. */
@@ -84,7 +85,7 @@ export function planOf({ config, out, ci, docker }: Choices, configFile: string 
       ? step("routewright.config.json", null, configText)
       : { file: configFile, text: "", action: "keep", why: "as it is" },
     packageStep(out),
-    linesStep(".gitattributes", [`${out}/** text eol=lf`]),
+    linesStep(".gitattributes", [lineEndsOf(out)]),
     linesStep(".gitignore", [
       ...["node_modules/", ".data/", "api_keys.json"],
       ...(docker === null ? [] : ["deploy/keys/", "deploy/**/.env"]),
@@ -92,7 +93,7 @@ export function planOf({ config, out, ci, docker }: Choices, configFile: string 
     // Another formatter would make every file differ from what is generated.
     ...[".prettierignore", ".eslintignore"]
       .filter((file) => existsSync(file))
-      .map((file) => linesStep(file, [`${out}/`])),
+      .map((file) => linesStep(file, [`${patternOf(out)}/`])),
     ...(ci === null ? [] : CI_FILES[ci].map(([from, to]) => templateStep(`ci/${from}`, to))),
     ...(docker === null
       ? []
@@ -126,7 +127,7 @@ function linesStep(file: string, lines: readonly string[]): InitStep {
 function packageStep(out: string): InitStep {
   const file = "package.json";
   const before = readText(file);
-  const scripts = { ...SCRIPTS, "api:diff": `${SCRIPTS["api:diff"]} ${out}` };
+  const scripts = { ...SCRIPTS, "api:diff": `${SCRIPTS["api:diff"]} ${quoted(out)}` };
   if (before === null) {
     const fresh = { name: "api", private: true, type: "module", scripts };
     return step(file, null, `${JSON.stringify(fresh, null, 2)}\n`);
@@ -138,6 +139,11 @@ function packageStep(out: string): InitStep {
   const indent = /^[ \t]+/m.exec(before)?.[0] ?? "  ";
   const text = JSON.stringify({ ...manifest, scripts: { ...scripts, ...own } }, null, indent);
   return step(file, before, `${text}${before.endsWith("\n") ? "\n" : ""}`, missing);
+}
+
+/** As one word of npm's scripts, which a shell of the system runs. */
+function quoted(folder: string): string {
+  return /^[\w./-]+$/.test(folder) ? folder : `"${folder.replace(/["$`]/g, "\\$&")}"`;
 }
 
 /** @throws where the file is no JSON object */
