@@ -25,6 +25,8 @@ interface CatalogueFileOptions {
   readonly about?: ApiAbout | undefined;
   /** Version of the generator. */
   readonly generator?: string | undefined;
+  /** Digest of its code. */
+  readonly code?: string | undefined;
   /** Digests of the other files of the folder. */
   readonly files?: ReadonlyMap<string, string>;
   /** Text of each entry, in their order. */
@@ -38,7 +40,7 @@ class WrittenJson {
 
 /** The catalogue as `catalogue.json`: one line per column and per parameter, so that a diff shows one line per change. */
 export function catalogueText(catalogue: Catalogue, options: CatalogueFileOptions = {}): string {
-  const { title = null, about, generator, files = new Map<string, string>() } = options;
+  const { title = null, about, generator, code, files = new Map<string, string>() } = options;
   const { entryTexts = catalogue.entries.map(entryText) } = options;
   const inputs = catalogue.entries.flatMap((entry) => {
     const digest = catalogue.inputs?.get(entry);
@@ -49,6 +51,7 @@ export function catalogueText(catalogue: Catalogue, options: CatalogueFileOption
     schemaVersion: GENERATED_SCHEMA_VERSION,
     ...(generator !== undefined && { generator }),
     digest: "",
+    ...(code !== undefined && { code }),
     title,
     ...(about && { about }),
     defaultTier: catalogue.defaultTier,
@@ -136,7 +139,7 @@ function entriesPlace(catalogue: string): { readonly from: number; readonly to: 
   return at === -1 || to === -1 ? null : { from: at + begin.length, to };
 }
 
-/** Whether a catalogue is as written and differs from another by the digests of inputs alone, so that both serve the same. */
+/** Whether a catalogue is as written and differs from another by the digests of inputs and code alone, so that both serve the same. */
 export function hasSameEndpoints(written: Buffer, other: Buffer): boolean {
   return isAsWritten(written) && withoutInputs(written.toString()) === withoutInputs(other.toString());
 }
@@ -145,7 +148,7 @@ function withoutInputs(catalogue: string): string {
   const begin = catalogue.lastIndexOf('\n  "inputs": {');
   const end = catalogue.indexOf("\n  },", begin) + "\n  },".length;
   const text = begin === -1 ? catalogue : catalogue.slice(0, begin) + catalogue.slice(end);
-  return text.replace(/\n {2}"digest": "[0-9a-f]*"/, "");
+  return text.replace(/\n {2}"digest": "[0-9a-f]*",(?:\n {2}"code": "[0-9a-f]*",)?/, "");
 }
 
 /** Whether a catalogue has the digest of its own text. */

@@ -161,6 +161,8 @@ export const CATALOGUE_SCHEMA = record(
     plans: PLANS_SCHEMA,
     /** Version of the generator that wrote the folder. */
     generator: text,
+    /** Digest of the code of that generator. */
+    code: text,
     /** Of this file, for a server that reads it. */
     digest: text,
     /** Name of dbt's adapter. */

@@ -1,6 +1,7 @@
-import { statSync } from "node:fs";
+import { digestOf } from "@routewright/runtime/model";
+import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CATALOGUE_FILE, type Kept, keptOf } from "../render/kept.js";
 import { type Folder, readFolder } from "./folder.js";
@@ -12,14 +13,17 @@ interface Keeping {
   /** Its `catalogue.json`. */
   readonly former: Buffer | undefined;
   readonly generator: string;
+  readonly code: string | undefined;
   readonly kept: Kept | undefined;
 }
 
 /** Reads a folder that this version of the generator is to write. `check`: nothing is kept. */
 export function readKept(out: string, generator: string, check = false): Keeping {
   const found = readable(() => readFolder(out));
-  const kept = found && !check ? readable(() => keptIn(out, found, generator)) : undefined;
-  return { found, former: found && bytesIn(found, CATALOGUE_FILE), generator, kept };
+  const code = codeDigest();
+  const keep = (folder: Folder) => keptOf((file) => bytesIn(folder, file), { generator, code });
+  const kept = found && !check ? readable(() => keep(found)) : undefined;
+  return { found, former: found && bytesIn(found, CATALOGUE_FILE), generator, code, kept };
 }
 
 function readable<Value>(read: () => Value): Value | undefined {
@@ -30,14 +34,16 @@ function readable<Value>(read: () => Value): Value | undefined {
   }
 }
 
-/** The generator, and what prints its modules. */
-const CODE = [fileURLToPath(import.meta.url), createRequire(import.meta.url).resolve("ts-morph")];
-
-/** Nothing where one of them is newer than the folder: code may differ in the same version, as in a clone of Routewright. */
-function keptIn(out: string, folder: Folder, generator: string): Kept | undefined {
-  const written = statSync(join(out, CATALOGUE_FILE)).mtimeMs;
-  if (CODE.some((file) => statSync(file).mtimeMs >= written)) return undefined;
-  return keptOf((file) => bytesIn(folder, file), generator);
+/**
+ * Digest of the compiled code and the version of what prints its modules: both may differ in one version of the generator, as in two
+ * clones of it. Each compiled file is named by its content. Undefined where the sources themselves run.
+ */
+function codeDigest(): string | undefined {
+  const own = fileURLToPath(import.meta.url);
+  if (own.endsWith(".ts")) return undefined;
+  const { version } = createRequire(own)("ts-morph/package.json") as { version: string };
+  const names = readdirSync(dirname(own)).filter((name) => name.endsWith(".js"));
+  return digestOf([version, ...names.sort()].join("\n"));
 }
 
 function bytesIn(folder: Folder, file: string): Buffer | undefined {

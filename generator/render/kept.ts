@@ -73,16 +73,23 @@ export class Kept implements KnownEntries {
 
 export const CATALOGUE_FILE = "catalogue.json";
 
-/**
- * What a rendering may keep of a folder: the files that are as `catalogue.json` lists them, where this version of the generator wrote
- * them.
- */
-export function keptOf(bytesOf: (file: string) => Buffer | undefined, generator: string): Kept | undefined {
+/** What wrote a folder. */
+interface GeneratorCode {
+  readonly generator: string;
+  readonly code: string | undefined;
+}
+
+/** What a rendering may keep of a folder: the files that are as `catalogue.json` lists them, where this code of the generator wrote them. */
+export function keptOf(
+  bytesOf: (file: string) => Buffer | undefined,
+  { generator, code }: GeneratorCode,
+): Kept | undefined {
   const written = bytesOf(CATALOGUE_FILE);
   if (written === undefined || !isAsWritten(written)) return;
   const catalogue = written.toString();
   if (!catalogue.includes(`\n  "generator": ${visibleJson(generator)},\n`)) return;
   const record = JSON.parse(catalogue) as CatalogueRecord;
+  if (record.code !== code) return;
   const files = Object.entries(record.files ?? {}).flatMap(([file, digest]) => {
     const bytes = bytesOf(file);
     return bytes === undefined || digestOf(bytes) !== digest ? [] : [[file, bytes] as const];

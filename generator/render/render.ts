@@ -14,6 +14,8 @@ export type FileSet<Content extends string | Buffer = string> = ReadonlyMap<stri
 export interface RenderOptions extends OpenApiOptions {
   /** Version of the generator, which `catalogue.json` states. */
   readonly generator?: string;
+  /** Digest of its code, where it is known. */
+  readonly code?: string | undefined;
   /** What the folder holds of unchanged endpoints. */
   readonly kept?: Kept | undefined;
   /**

@@ -77,6 +77,7 @@ export const REST: Readonly<Record<string, readonly string[]>> = {
     ...within("ramp/intents", "crash", "under-kills"),
     ...within("ramp/operator", "commands", "taken-port"),
     ...within("commands", "purge", "terminal", "unwritable"),
+    ...within("render", "other-code"),
   ],
   "need a further server: a proxy, a pooler, Redis, a store of files, an identity provider": [
     ...within(
