@@ -19,7 +19,9 @@ export class ServiceError extends Error {
     super(message);
     this.status = status;
     this.requestId = headers.get("x-request-id");
-    this.retryAfter = headers.has("retry-after") ? Number(headers.get("retry-after")) : null;
+    // A proxy may say a date.
+    const seconds = Number(headers.get("retry-after") ?? NaN);
+    this.retryAfter = Number.isFinite(seconds) ? seconds : null;
   }
 }
 
@@ -36,10 +38,12 @@ export interface GuideFacts {
 
 /** The catalogue by the tab's key. One that is not accepted is dropped: what is public is shown without it. */
 export async function fetchCatalogue(): Promise<GuideFacts> {
+  const sent = key.get();
   let refused: string | null = null;
   const response = await send(CATALOGUE).catch((error: unknown) => {
     const isRefused = error instanceof ServiceError && (error.status === 401 || error.status === 403);
-    if (!isRefused || key.get() === "") throw error;
+    // Another key may have been entered meanwhile.
+    if (!isRefused || sent === "" || key.get() !== sent) throw error;
     refused = error.message.replace(/\.$/, "");
     key.set("");
     return send(CATALOGUE);

@@ -1,9 +1,11 @@
 import type { CatalogueBody, CatalogueEndpoint, UpstreamNode } from "../catalogue-body.js";
-import { fetchTotal, query, type QueryResponse, ServiceError } from "./api.js";
+import { fetchTotal, query, type QueryResponse } from "./api.js";
 import { type ApiRequest, nextPage, pageBefore, type Parameters } from "./api-request.js";
 import { coloured } from "./code-colours.js";
+import { downloadMenu } from "./downloads.js";
 import type { Language, LANGUAGES, sampleOf } from "./code-samples.js";
-import { button, type Child, copyable, el, toggle } from "./dom.js";
+import { type Child, copyable, el, toggle } from "./dom.js";
+import { ASK_FOR_KEY, failedView } from "./failed-request.js";
 import { requiredValues } from "./required.js";
 import { markField, parameterForm } from "./parameter-form.js";
 import type { FacetPanel } from "./facets.js";
@@ -38,6 +40,10 @@ export class EndpointDetails {
   #state: State;
   #language: Language = "curl";
   #running: AbortController | null = null;
+  /** Ends what the shown result still reads, such as the rows of its chart. */
+  #shown = new AbortController();
+  /** Of the result: it stays while another view of it is shown. */
+  #download: HTMLElement | null = null;
   #result: QueryResponse | null = null;
   /** Pages reached by "Next page", by their parameters: the rows before each, and the page before. */
   readonly #trail = new Map<string, Omit<PagePosition, "next" | "total">>();
@@ -126,10 +132,22 @@ export class EndpointDetails {
     this.#runWhenComplete();
   }
 
+  /** Another endpoint is shown: nothing more is read. */
+  leave(): void {
+    this.#running?.abort();
+    this.#shown.abort();
+  }
+
+  #forget(): void {
+    this.leave();
+    this.#result = null;
+    this.#chart = null;
+    this.#download = null;
+  }
+
   #runWhenComplete(): void {
     if (hasRequired(this.#endpoint, this.#state.parameters)) return void this.run();
-    this.#running?.abort();
-    this.#result = null;
+    this.#forget();
     this.#rows.replaceChildren(requiredValues(this.#request, (parameters) => this.#change({ parameters })));
   }
 
@@ -158,7 +176,7 @@ export class EndpointDetails {
   }
 
   async run(): Promise<void> {
-    this.#running?.abort();
+    this.#forget();
     const running = new AbortController();
     this.#running = running;
     this.#rows.replaceChildren(el("p.note.running", "Running …"));
@@ -203,16 +221,32 @@ export class EndpointDetails {
         });
       this.#change({ parameters });
     };
+    this.#shown.abort();
+    this.#shown = new AbortController();
+    this.#download ??= this.#downloadOf(result);
     this.#rows.replaceChildren(
       resultView(this.#request, result, position, this.#state, {
         change: this.#change,
         go,
-        total: () => totalOf(result.rows.length, this.#position(result)),
+        left: this.#shown.signal,
+        download: this.#download,
         fail: (error) => this.#fail(error),
         chartReader: () => this.#chartReader(result),
         save: saveButton(() => this.#viewOf(this.#state)),
       }),
     );
+  }
+
+  /** One that fails once other rows are shown leaves them. */
+  #downloadOf(result: QueryResponse): HTMLElement {
+    const total = (): number | null => totalOf(result.rows.length, this.#position(result));
+    const fail = (error: unknown): void => {
+      if (this.#result === result) return this.#fail(error);
+      this.#rows.prepend(
+        el("div.problem", { role: "alert" }, `The download has failed. ${messageOf(error)}`),
+      );
+    };
+    return downloadMenu(this.#request, total, fail);
   }
 
   /** The rows of all pages; those of the page where the request has a limit of its own. */
@@ -234,25 +268,9 @@ export class EndpointDetails {
   }
 
   #fail(error: unknown): void {
-    this.#result = null;
-    this.#chart = null;
-    const words = messageOf(error);
-    const isKeyNeeded = error instanceof ServiceError && error.status === 403;
-    const isTransient = !(error instanceof ServiceError) || error.status % 429 === 0 || error.status >= 500;
-    const requestId = error instanceof ServiceError ? error.requestId : null;
-    markField(this.#form, words);
-    this.#rows.replaceChildren(
-      el(
-        "div.problem",
-        { role: "alert" },
-        el("strong", words),
-        requestId !== null && el("p", "Request id: ", el("code", requestId)),
-        // The same request fails again where the request is the reason.
-        isTransient && button("Try again", () => void this.run()),
-        isKeyNeeded && el("p", `Next: ${ASK_FOR_KEY}`),
-        ...remedyOf(error),
-      ),
-    );
+    this.#forget();
+    markField(this.#form, messageOf(error));
+    this.#rows.replaceChildren(failedView(error, () => void this.run()));
   }
 
   /** The code of samples is loaded with the first endpoint. */
@@ -294,35 +312,10 @@ function collapsible(form: HTMLFormElement, isOpen: boolean): HTMLElement {
   return el("details.request", { open: isOpen || !NARROW.matches }, summary, form);
 }
 
-/** What to do about what can be waited for, or is gone. */
-function remedyOf(error: unknown): readonly Child[] {
-  if (!(error instanceof ServiceError)) return [];
-  const { status, retryAfter } = error;
-  if (status === 429) {
-    const wait = retryAfter === null ? "in a minute" : `in ${String(retryAfter)} s`;
-    return [
-      el(
-        "p",
-        `Next: wait, and try again ${wait}. A key has a limit of its own, by its tier; a download counts each page.`,
-      ),
-    ];
-  }
-  if (status === 404)
-    return [
-      el(
-        "p",
-        "Next: reload the page. The endpoint is gone, or has another path; the list has those that there are.",
-      ),
-    ];
-  return [];
-}
-
 function askedOf(contact: string | null): readonly Child[] {
   const asked = contact && el("a", { href: contact }, contact.replace(/^mailto:/, ""));
   return asked ? [" To get a key: ", asked, "."] : [" To get a key, ask the operator of this API."];
 }
-
-const ASK_FOR_KEY = "enter a key of this tier at the top of the page.";
 
 function section(title: string, ...children: readonly Child[]): HTMLElement {
   return el("section", el("h3", title), ...children);

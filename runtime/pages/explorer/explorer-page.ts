@@ -92,6 +92,7 @@ function render(next: State): void {
   shown = next.endpoint;
   const panel = root.querySelector(".panel");
   const endpoint = catalogue.endpoints.find(({ path }) => path === next.endpoint);
+  details?.leave();
   details =
     endpoint === undefined || panelCode === null
       ? null
@@ -161,7 +162,11 @@ function showProblem(message: string): void {
   box?.replaceChildren(el("div.problem", { role: "alert" }, message));
 }
 
+/** The last loading: an answer to an earlier one, by another key, is of no use. */
+let loading = 0;
+
 async function load(): Promise<void> {
+  const own = (loading += 1);
   root.setAttribute("aria-busy", "true");
   try {
     const [found, changed] = await Promise.all([
@@ -169,20 +174,23 @@ async function load(): Promise<void> {
       fetchChangelog(),
       state.endpoint === "" ? null : loadPanelCode(),
     ]);
+    if (own !== loading) return;
     catalogue = found.catalogue;
     changelog = ownChanges(changed, catalogue);
     showRefusal(found.refused);
   } catch (error) {
+    if (own !== loading) return;
     root.querySelector(".waiting")?.remove();
     return showProblem(messageOf(error));
   } finally {
-    root.removeAttribute("aria-busy");
+    if (own === loading) root.removeAttribute("aria-busy");
   }
   showCaller(catalogue);
   lineage = catalogue.lineage && new Map(catalogue.lineage.map((node) => [node.id, node]));
   list = new EndpointList(catalogue, state, change);
   start = startOf(catalogue, list);
   root.replaceChildren(list.element, el("div.panel", { id: "panel", tabindex: -1 }));
+  details?.leave();
   details = null;
   render(state);
   list.reveal();

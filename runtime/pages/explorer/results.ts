@@ -1,7 +1,6 @@
 import { MAX_ROWS, type QueryResponse } from "./api.js";
 import { type ApiRequest, type PagePosition, type Parameters, placeOf, totalOf } from "./api-request.js";
 import type { ChartReader } from "./chart-rows.js";
-import { downloadMenu } from "./downloads.js";
 import { button, copyable, count, el, time, toggle } from "./dom.js";
 import { tableOf } from "./table.js";
 import type { State } from "./state.js";
@@ -11,8 +10,9 @@ export interface ResultActions {
   readonly change: (change: Partial<Pick<State, "view" | "chart">>) => void;
   /** Shows another page. */
   readonly go: (parameters: Parameters) => void;
-  /** Rows on all pages; null while that is not known. */
-  readonly total: () => number | null;
+  /** Aborted once something else is shown. */
+  readonly left: AbortSignal;
+  readonly download: HTMLElement;
   readonly fail: (error: unknown) => void;
   /** The button that saves the view. */
   readonly save: HTMLElement;
@@ -61,7 +61,7 @@ export function resultView(
       ),
       el("span.spring"),
       ...(isPaged ? pageButtons(position, actions) : []),
-      downloadMenu(request, actions.total, actions.fail),
+      actions.download,
     ),
     content(request, result, position, state, actions),
     el(
@@ -109,12 +109,13 @@ function content(
   { rows, json, isCut }: QueryResponse,
   { previous, next }: PagePosition,
   { view, chart }: Pick<State, "view" | "chart">,
-  { change, go, chartReader, fail }: ResultActions,
+  { change, go, left, chartReader, fail }: ResultActions,
 ): HTMLElement {
   const isWhole = previous === null && next === null && !isCut;
   if (view === "table") return tableOf(request, rows, { go, isWhole });
   if (view === "json") return copyable("Rows as JSON", json, formatted(json));
   const stop = new AbortController();
+  left.addEventListener("abort", () => stop.abort());
   const read = el("span", "Loading the chart …");
   const box = el(
     "div",
@@ -132,7 +133,10 @@ function content(
     .then(({ chartOf }) =>
       chartOf(chartReader(), chart, { signal: stop.signal, show }, (next) => change({ chart: next })),
     )
-    .then((made) => box.replaceChildren(made ?? el("p.note", NO_CHART)), fail);
+    .then(
+      (made) => box.replaceChildren(made ?? el("p.note", NO_CHART)),
+      (error: unknown) => left.aborted || fail(error),
+    );
   return box;
 }
 

@@ -1,10 +1,10 @@
-import type { Page } from "playwright-core";
+import type { Page, Request } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { suiteBrowser } from "../browser.js";
 import { ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { needs } from "../../support/needs.js";
-import { serveManifest } from "../../support/service.js";
+import { KEYS, serveManifest } from "../../support/service.js";
 import { expectAccessible, visit } from "./page.js";
 
 const schema = await ownSchema("CREATE TABLE @.places AS SELECT 'Rome' AS city");
@@ -82,6 +82,68 @@ describe.skipIf(!needs("chromium"))("/explore in trouble", () => {
     }
   });
 
+  it.each([
+    ["what it opens", KEYS.tier3],
+    ["that it is wrong", "sk_live_wrong"],
+  ])("keeps to the last key where the answer to an earlier one comes late: %s", async (_, first) => {
+    const { page, problems } = await open("/explore");
+    await page.locator(".card").first().waitFor();
+    const isFirst = (request: Request): boolean => request.headers()["x-api-key"] === first;
+    const { release, held } = holding();
+    await page.route("**/v1/system/catalogue", async (route) => {
+      if (isFirst(route.request())) await held;
+      await route.continue();
+    });
+    const field = page.getByLabel("API key");
+    const use = page.getByRole("button", { name: "Use key" });
+    await field.fill(first);
+    await use.click();
+    await field.fill(KEYS.tier1);
+    await use.click();
+    await page.locator("#caller").getByText("(tier1)").waitFor();
+    await page.locator("main:not([aria-busy])").waitFor();
+    const late = page.waitForResponse((response) => isFirst(response.request()));
+    release();
+    await (await late).finished();
+    await page.evaluate("new Promise((resolve) => setTimeout(resolve, 50))");
+    await page.locator("#caller").getByText("(tier1)").waitFor();
+    expect(await page.evaluate("sessionStorage.getItem('routewright.key')")).toBe(KEYS.tier1);
+    expect(await page.getByRole("alert").count()).toBe(0);
+    expect(problems.filter((problem) => !problem.includes("401") && !problem.includes("403"))).toEqual([]);
+  });
+
+  it("shows no rows of an earlier request while the next one runs, whatever is pressed", async () => {
+    const { page, problems } = await open(PLACES);
+    await page.locator(".rowsview").getByText("Rome").waitFor();
+    const { release, held } = holding();
+    await page.route("**/places.ndjson*", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.getByLabel("constructor", { exact: true }).fill("Nowhere");
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByText("Running …").waitFor();
+    await page.getByRole("button", { name: "Dark theme" }).click();
+    await page.getByText("Running …").waitFor();
+    expect(await page.locator(".rowsview").count()).toBe(0);
+    release();
+    await page.getByText("No row matches.").waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it("says to wait a minute where a proxy refuses until a date", async () => {
+    const { page } = await open("/explore");
+    await page.route("**/places.ndjson*", (route) =>
+      route.fulfill({
+        status: 429,
+        headers: { "Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT" },
+        json: { detail: "Rate limit exceeded" },
+      }),
+    );
+    await page.locator(".rows a").first().click();
+    await alert(page).getByText("Next: wait, and try again in a minute.").waitFor();
+  });
+
   it.each(["ключ", "two\nlines"])("refuses a key that no header can hold: %j", async (key) => {
     const { page } = await open("/explore", key);
     await alert(page)
@@ -144,3 +206,10 @@ describe.skipIf(!needs("chromium"))("/explore in trouble", () => {
     await hint.waitFor();
   });
 });
+
+/** What waits until it is released. */
+function holding(): { readonly release: () => void; readonly held: Promise<void> } {
+  let release: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  return { release, held };
+}
