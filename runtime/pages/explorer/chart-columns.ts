@@ -1,5 +1,5 @@
 import type { CatalogueColumn } from "../catalogue-body.js";
-import { ExactNumber, isIdentifier, type ShownRow, textOf } from "./values.js";
+import { ExactNumber, isIdentifier, isNumberType, type ShownRow, textOf } from "./values.js";
 
 export type ChartColumn = Pick<CatalogueColumn, "name" | "type" | "description">;
 
@@ -54,7 +54,7 @@ function kindOf(
 ): Exclude<ColumnRole, "place"> | "number" {
   if (type !== null && /\[\]|^(array|map|tuple|json)/i.test(type)) return "none";
   if (type !== null && /date|time(?!delta)/i.test(type) && !/^interval/i.test(type)) return "time";
-  if (type !== null && /int(?!erval)|float|double|decimal|numeric|real|money/i.test(type)) return "number";
+  if (isNumberType(type)) return "number";
   if (type !== null && /bool/i.test(type)) return "category";
   const values = rows.map((row) => row[name]).filter((value) => value !== null && value !== undefined);
   const [first] = values;

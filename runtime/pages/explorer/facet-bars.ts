@@ -76,11 +76,16 @@ function periodBar(name: string, isTimed: boolean, counted: Counted): FacetBar {
   if (name.length === 4) end.setUTCFullYear(end.getUTCFullYear() + 1);
   else if (name.length === 7) end.setUTCMonth(end.getUTCMonth() + 1);
   else end.setTime(end.getTime() + (name.length === 10 ? 24 : 1) * 3_600_000);
-  const dayBefore = new Date(end.getTime() - 86_400_000);
+  const last = new Date(end.getTime() - (isTimed ? 1 : 86_400_000));
   const rows = sum(counted.filter(({ text }) => text.startsWith(name)));
   const text = (time: Date): string => (isTimed ? time.toISOString().replace(".000", "") : day(time));
   const label = name.replace("T", " ") + (name.length === 13 ? ":00" : "");
-  return { label, rows, from: text(begin), below: text(end), to: isTimed ? null : day(dayBefore) };
+  // No date is written with five digits of its year.
+  const isLast = end.getUTCFullYear() > 9999;
+  return {
+    ...{ label, rows, from: text(begin), below: isLast ? null : text(end) },
+    to: isLast || !isTimed ? text(last) : null,
+  };
 }
 
 const day = (time: Date): string => time.toISOString().slice(0, 10);

@@ -6,7 +6,7 @@ import { barsOf, type FacetBar } from "./facet-bars.js";
 import { isChosen, listsOf, rangeOf, selectedBy, unselected } from "./facet-selection.js";
 import { comparisonsOf, hasRequired, onlyFilters, rowFilters, withoutColumn } from "./filters.js";
 import { messageOf } from "../../core/model/outcome.js";
-import { textOf } from "./values.js";
+import { isNumberType, textOf } from "./values.js";
 
 /** Columns of one request (runtime/docs/system-endpoints.md, Values). */
 const MAX_COLUMNS = 10;
@@ -78,7 +78,7 @@ function facetColumns(request: ApiRequest): readonly string[] {
 function kindOf({ endpoint }: ApiRequest, column: string): FacetKind {
   const type = endpoint.columns.find(({ name }) => name === column)?.type ?? "";
   if (/^(nullable\()?(date|timestamp)/i.test(type)) return "time";
-  return /int(?!erval)|float|double|decimal|numeric|real/i.test(type) ? "number" : "text";
+  return isNumberType(type) ? "number" : "text";
 }
 
 async function readFacets(request: ApiRequest, signal: AbortSignal): Promise<readonly Facet[]> {

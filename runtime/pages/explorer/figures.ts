@@ -5,7 +5,7 @@ import { unitOf } from "../units.js";
 import { el, svg } from "./dom.js";
 import type { LiveFigure } from "./live-figure.js";
 import { NO_REQUEST, type State } from "./state.js";
-import { shortNumber } from "./values.js";
+import { shortNumber, withSeparators } from "./values.js";
 
 type ChangeState = (changes: Partial<State>) => void;
 
@@ -49,13 +49,12 @@ function linkTo({ path, title }: CatalogueEndpoint, change: ChangeState): HTMLEl
 }
 
 /** A short number with its unit, and all digits where a pointer rests. */
-function numberOf({ endpoint, column, value }: LiveFigure): HTMLElement {
+function numberOf({ endpoint, column, value, digits }: LiveFigure): HTMLElement {
   const { description = "" } = endpoint.columns.find(({ name }) => name === column) ?? {};
   const { before, behind } = unitOf({ name: column, description }, null);
-  const exact = value.toLocaleString("en", { maximumFractionDigits: 20 });
   const sign = value < 0 ? "−" : "";
   const short = shortNumber(Math.abs(value), { maximumFractionDigits: 1 });
-  return el("strong.number", { title: exact }, `${sign}${before}${short}${behind}`);
+  return el("strong.number", { title: withSeparators(digits) }, `${sign}${before}${short}${behind}`);
 }
 
 /** The figure of a card. */

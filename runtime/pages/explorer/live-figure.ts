@@ -3,13 +3,15 @@ import { headlineEndpoints } from "../live-endpoint.js";
 import { fetchFiguresText } from "./api.js";
 import { measuresOf, namesOf, rolesOf } from "./chart-columns.js";
 import { ownValue } from "../../core/model/own-value.js";
-import { keepDigits, type ShownRow } from "./values.js";
+import { keepDigits, type ShownRow, textOf } from "./values.js";
 
 /** The latest number of an endpoint, and those before it where it has them by time. */
 export interface LiveFigure {
   readonly endpoint: CatalogueEndpoint;
   readonly column: string;
   readonly value: number;
+  /** The value with all its digits. */
+  readonly digits: string;
   /** Day or time of the value; empty where the rows have none. */
   readonly at: string;
   /** Day or time of the row before it; empty where there is none. */
@@ -70,6 +72,7 @@ function figureOf(
     endpoint,
     column,
     value: Number(first[column]),
+    digits: textOf(first[column]),
     at: textAt(first),
     before: textAt(rows[1]),
     change: typeof first["change_pct"] === "number" ? first["change_pct"] : null,

@@ -4,7 +4,16 @@ import { columnMenu, type SortOrder } from "./column-menu.js";
 import { button, copyButton, count, el } from "./dom.js";
 import { filterBy, withoutSort } from "./filters.js";
 import { sortsOf } from "./asked-groups.js";
-import { ExactNumber, isIdentifier, type ShownRow, textOf } from "./values.js";
+import {
+  byNumber,
+  ExactNumber,
+  isIdentifier,
+  isNumberType,
+  type ShownRow,
+  textOf,
+  withoutMiddle,
+  withSeparators,
+} from "./values.js";
 
 /** Longer words, such as hashes and addresses, are cut in the middle; other texts by the style sheet. */
 const MAX_WORD = 24;
@@ -35,7 +44,7 @@ export function tableOf(request: ApiRequest, rows: readonly ShownRow[], actions:
   const body = el("tbody", { keydown: moveByArrow });
   const head = el("tr");
   const show = (local: Sort | null): void => {
-    const sorted = local === null ? rows : sortedBy(rows, ...local);
+    const sorted = local === null ? rows : sortedBy(request, rows, ...local);
     const lines = sorted
       .slice(0, SHOWN)
       .map((row, i) => line(request, row, i, { names, formats, go: actions.go }));
@@ -101,12 +110,19 @@ function headerOf(
   );
 }
 
-/** Nulls last; numbers by value, other values as texts. */
-function sortedBy(rows: readonly ShownRow[], name: string, direction: SortOrder): readonly ShownRow[] {
+/** Nulls last; numbers by value, also where JSON has them as texts, other values as texts. */
+function sortedBy(
+  { endpoint }: ApiRequest,
+  rows: readonly ShownRow[],
+  name: string,
+  direction: SortOrder,
+): readonly ShownRow[] {
   const sign = direction === "ASC" ? 1 : -1;
+  const { type = null } = endpoint.columns.find((column) => column.name === name) ?? {};
+  const areNumbers = isNumberType(type);
   const compared = (a: unknown, b: unknown): number => {
-    if (isNumber(a) && isNumber(b)) return Number(textOf(a)) - Number(textOf(b));
     const [one, other] = [textOf(a), textOf(b)];
+    if (areNumbers || (isNumber(a) && isNumber(b))) return byNumber(one, other);
     return one < other ? -1 : one > other ? 1 : 0;
   };
   const isNull = (value: unknown): boolean => value === null || value === undefined;
@@ -215,7 +231,7 @@ function cell(value: unknown, format: NumberFormat | null): HTMLTableCellElement
   if (isNumber(value) && format !== null) {
     const [whole = "", fraction = ""] = text.split(".");
     const isPlain = /^-?\d+$/.test(whole) && /^\d*$/.test(fraction);
-    const shown = format.isGrouped && isPlain ? text.replace(whole, grouped(whole)) : text;
+    const shown = format.isGrouped ? withSeparators(text) : text;
     // Invisible digits put the points of a column below each other.
     const missing = format.decimals - fraction.length;
     const padding = `${fraction === "" ? "." : ""}${"0".repeat(Math.max(0, missing))}`;
@@ -224,12 +240,7 @@ function cell(value: unknown, format: NumberFormat | null): HTMLTableCellElement
   }
   // Addresses and hashes differ at both ends.
   const isWord = text.length > MAX_WORD && !/\s/.test(text);
-  return el("td", isWord ? `${text.slice(0, 10)}…${text.slice(-8)}` : text);
-}
-
-/** Thousands apart, without a change of digits. */
-function grouped(whole: string): string {
-  return whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return el("td", isWord ? withoutMiddle(text, 10, 8) : text);
 }
 
 function isNumber(value: unknown): boolean {

@@ -88,7 +88,43 @@ const MAX_LABEL = 14;
 export function shortened(text: string): string {
   if (text.length <= MAX_LABEL) return text;
   // Addresses and hashes differ at both ends.
-  return /\s/.test(text) ? `${text.slice(0, MAX_LABEL - 1)}…` : `${text.slice(0, 6)}…${text.slice(-4)}`;
+  return /\s/.test(text) ? withoutMiddle(text, MAX_LABEL - 1, 0) : withoutMiddle(text, 6, 4);
+}
+
+/** The first and last characters of a text, none of them cut in two. */
+export function withoutMiddle(text: string, first: number, last: number): string {
+  // A character takes at most two units.
+  const start = Array.from(text.slice(0, 2 * first)).slice(0, first);
+  const end = last === 0 ? [] : Array.from(text.slice(-2 * last)).slice(-last);
+  return [...start, "…", ...end].join("");
+}
+
+const NUMBER =
+  /^(nullable\(|lowcardinality\()*(u?int\d*|integer|(big|small|tiny|medium)int|(big|small)?serial|b?float\d*|double( precision)?|real|numeric|decimal\d*|money)\b/i;
+
+/** Whether a type of the database is one of numbers, which may be null. */
+export function isNumberType(type: string | null): boolean {
+  return type !== null && NUMBER.test(type);
+}
+
+const DIGITS = /^(-?)(\d+)(?:\.(\d+))?$/;
+
+/** Compares numbers by their texts: where JavaScript rounds both to one, by their digits. */
+export function byNumber(a: string, b: string): number {
+  const difference = Number(a) - Number(b);
+  const [one, other] = [DIGITS.exec(a), DIGITS.exec(b)];
+  if (difference !== 0 || one === null || other === null) return difference || 0;
+  const places = Math.max(...[one, other].map(([, , , fraction = ""]) => fraction.length));
+  const [first, second] = [one, other].map(([, sign, whole, fraction = ""]) =>
+    BigInt(`${sign ?? ""}${whole ?? ""}${fraction.padEnd(places, "0")}`),
+  ) as [bigint, bigint];
+  return first < second ? -1 : first > second ? 1 : 0;
+}
+
+/** A number with thousands apart and all its digits; one with an exponent as it is. */
+export function withSeparators(number: string): string {
+  if (!DIGITS.test(number)) return number;
+  return number.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
 }
 
 /** A count with its noun: `1 row`, `2,000 rows`. */

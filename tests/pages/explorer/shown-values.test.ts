@@ -1,10 +1,12 @@
 /** How pages show values: texts lose no digit, and labels differ where values do. */
 import { describe, expect, it } from "vitest";
 import {
+  byNumber,
   count,
   ExactNumber,
   formatted,
   isIdentifier,
+  isNumberType,
   keepDigits,
   labelsOf,
   shortened,
@@ -12,6 +14,8 @@ import {
   splitList,
   textOf,
   typeInWords,
+  withoutMiddle,
+  withSeparators,
 } from "../../../runtime/pages/explorer/values.js";
 
 describe("a number keeps its digits", () => {
@@ -41,6 +45,47 @@ it("a JSON text gets line breaks and indents, and its values stay", () => {
   const text = '{"a": [1.10,{"b":"x, {y}"}], "c":[ ], "d":{}}';
   const lines = ["{", '  "a": [', "    1.10,", "    {", '      "b": "x, {y}"', "    }", "  ],"];
   expect(formatted(text)).toBe([...lines, '  "c": [ ],', '  "d": {}', "}"].join("\n"));
+});
+
+it("numbers are in order where JavaScript rounds them to one, by their digits", () => {
+  const ordered = ["-2e40", "-9007199254740993.1", "-9007199254740993", "-0.5", "0", "0.10", "0.2"].concat([
+    "9",
+    "10",
+    "9007199254740992",
+    "9007199254740993",
+    "9007199254740993.05",
+    "9007199254740993.5",
+    "1e40",
+  ]);
+  expect(ordered.toReversed().sort(byNumber)).toEqual(ordered);
+  expect([byNumber("1.0", "1"), byNumber("NaN", "1"), byNumber("Infinity", "Infinity")]).toEqual([0, 0, 0]);
+});
+
+it("thousands stand apart, and every digit stays", () => {
+  const texts = ["12345678901234567890.10", "-1234", "999", "1e25", "NaN"].map(withSeparators);
+  expect(texts).toEqual(["12,345,678,901,234,567,890.10", "-1,234", "999", "1e25", "NaN"]);
+});
+
+it("a text without its middle has whole characters", () => {
+  expect(withoutMiddle("0x1234567890abcdef", 4, 3)).toBe("0x12…def");
+  expect(withoutMiddle(`a${"😀".repeat(9)}`, 3, 2)).toBe("a😀😀…😀😀");
+  expect(withoutMiddle(`${"😀".repeat(9)}z`, 3, 2)).toBe("😀😀😀…😀z");
+});
+
+it.each([
+  ["numeric(38,9) null", true],
+  ["LowCardinality(Nullable(UInt256))", true],
+  ["double precision", true],
+  ["Decimal64(2)", true],
+  ["bigint", true],
+  ["int4", true],
+  ["interval", false],
+  ["int4range", false],
+  ["point", false],
+  ["text", false],
+  [null, false],
+])("the type %s is one of numbers: %s", (type, expected) => {
+  expect(isNumberType(type)).toBe(expected);
 });
 
 describe("a column of numbers names something", () => {

@@ -14,6 +14,8 @@ const schema = await ownSchema(`
   CREATE TABLE @.sales AS SELECT i AS id, date '2026-01-01' + i / 100 AS day, (ARRAY['north', 'south', 'a,b', '${HOSTILE}'])[1 + i % 4] AS region,
     CASE WHEN i % 10 = 0 THEN NULL ELSE (i * 7919) % 1000 + 0.5 END::numeric(10, 2) AS amount, 9007199254740993 + i AS big
     FROM generate_series(1, 1910) AS i;
+  CREATE TABLE @.totals AS SELECT * FROM (VALUES ('a', 1, 9007199254740993::numeric, 'x' || repeat('😀', 30)),
+    ('b', 3, 9007199254740992, 'مرحبا 50%'), ('c', 2, -1, '')) AS t(country, rank, total, word);
   CREATE TABLE @.small AS SELECT * FROM (VALUES (10, 'b', 2.5), (9, 'a', NULL), (100, 'c', -1)) AS t(n, label, score)`);
 
 const columns = { id: "int", day: "date", region: "text", amount: "numeric(10,2)", big: "bigint" };
@@ -49,6 +51,12 @@ const url = await serveManifest(
       columns: { n: "int", label: "text", score: "numeric" },
       api: { allow_unfiltered: true },
     },
+    ...(["number", "string"] as const).map((numbers) => ({
+      ...{ name: `totals_as_${numbers}`, schema, alias: "totals" },
+      columns: { country: "text", rank: "int", total: "numeric", word: "text" },
+      api: { allow_unfiltered: true },
+      routewright: { ...(numbers === "string" && { numbers }) },
+    })),
   ]),
   { RATE_LIMITS: "100000" },
 );
@@ -131,6 +139,33 @@ describe.skipIf(!needs("chromium"))("the table of the explorer", () => {
     expect(asked).toEqual([]);
     expect(problems).toEqual([]);
   });
+
+  it.each(["number", "string"])(
+    "sorts numbers of many digits by their value, as a %s in JSON",
+    async (as) => {
+      const { page, problems } = await open(`/explore?endpoint=/v1/shop/totals_as_${as}`);
+      await rows(page).first().waitFor();
+      await header(page, "total").click();
+      expect((await cells(page, 3).allInnerTexts()).map((text) => text.replaceAll(",", ""))).toEqual([
+        ...["-1", "9007199254740992", "9007199254740993"],
+      ]);
+      // No character is cut in two.
+      expect(await cells(page, 4).last().innerText()).toBe(`x${"😀".repeat(9)}…${"😀".repeat(8)}`);
+      // Arabic begins at the right: what it ends with stands at its left.
+      const places = await page.evaluate<readonly number[]>(`(() => {
+      const text = [...document.querySelectorAll(".rowsview td")].find((each) => each.textContent.endsWith("%"));
+      const node = document.createTreeWalker(text, NodeFilter.SHOW_TEXT).nextNode();
+      return [0, node.length - 1].map((at) => {
+        const range = document.createRange();
+        range.setStart(node, at);
+        range.setEnd(node, at + 1);
+        return range.getBoundingClientRect().left;
+      });
+    })()`);
+      expect(places[1]).toBeLessThan(places[0]!);
+      expect(problems).toEqual([]);
+    },
+  );
 
   it("filters by a click on a value, and a chip takes the filter back", async () => {
     const { page, problems } = await open(`${SALES}&p.offset=50`);
@@ -257,6 +292,9 @@ describe.skipIf(!needs("chromium"))("the table of the explorer", () => {
       await page.evaluate("document.querySelector('progress').value"),
     ]).toEqual(["1910", 1000]);
     await expectAccessible(page);
+    // Another view of the same rows leaves it.
+    await page.getByRole("button", { name: "JSON", exact: true }).click();
+    expect(await bar.getAttribute("max")).toBe("1910");
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Download all rows" }).waitFor();
     release();
@@ -265,5 +303,30 @@ describe.skipIf(!needs("chromium"))("the table of the explorer", () => {
     expect(lines).toHaveLength(1912);
     expect(await page.getByRole("alert").count()).toBe(0);
     expect(problems).toEqual([]);
+  });
+
+  it("keeps the rows where a download or a chart of earlier ones fails later", async () => {
+    const { page } = await open(SALES);
+    await expect.poll(() => place(page).innerText()).toBe("1–50 of 1,910");
+    const fails: (() => void)[] = [];
+    await page.route("**/v1/shop/sales.*limit=1000*", async (route) => {
+      await new Promise<void>((resolve) => fails.push(resolve));
+      await route.abort().catch(() => undefined);
+    });
+    await page.getByRole("button", { name: "Download all rows" }).click();
+    await page.getByRole("button", { name: "Download CSV" }).click();
+    await page.getByRole("button", { name: "Chart", exact: true }).click();
+    await page.getByText("Loading the chart").waitFor();
+    await page.getByRole("button", { name: "Table", exact: true }).click();
+    await rows(page).getByRole("button", { name: "north", exact: true }).first().click();
+    await expect.poll(() => place(page).innerText()).toBe("1–50 of 477");
+    expect(fails).toHaveLength(2);
+    for (const fail of fails) fail();
+    await page
+      .getByRole("alert")
+      .getByText("The download has failed. The service does not answer.")
+      .waitFor();
+    expect(await page.getByRole("alert").count()).toBe(1);
+    expect(new Set(await cells(page, 3).allInnerTexts())).toEqual(new Set(["north"]));
   });
 });
