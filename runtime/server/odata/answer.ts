@@ -172,7 +172,7 @@ export async function textOf(result: QueryResult, maxBytes = Infinity): Promise<
     read.push(Buffer.from(chunk.value));
     bytes += chunk.value.length;
   }
-  if (chunk.done !== true) {
+  if (bytes > maxBytes || chunk.done !== true) {
     await chunks.return();
     return null;
   }

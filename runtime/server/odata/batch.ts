@@ -139,11 +139,14 @@ async function answerPart(
   };
   const outcome = refusalOf(exchange) ?? (await handled(exchange));
   const refusal = outcome !== null && isHttpError(outcome) ? outcome : null;
-  const reply = refusal === null ? ((outcome as Reply | null) ?? body) : odataError(exchange, refusal);
+  const whole = refusal === null ? ((outcome as Reply | null) ?? body) : odataError(exchange, refusal);
+  const isLong = whole !== null && Buffer.byteLength(whole.body) > left;
+  const reply = isLong ? tooLong(exchange) : whole;
+  if (isLong) exchange.sent = NO_ROWS;
   record(exchange, refusal, reply);
   if (reply === null) return null;
-  const sent = reply.body.length > left ? tooLong(exchange) : reply;
-  return { text: format.part(id, sent), bytes: sent.body.length, status: sent.status, refusal };
+  const bytes = Buffer.byteLength(reply.body);
+  return { text: format.part(id, reply), bytes, status: reply.status, refusal };
 }
 
 /** A part whose rows fail while they are read is an error of its own, and counts for nothing. */

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
 import type { OwnFigures, Plans } from "../../../runtime/core/model/organization-plan.js";
 import { atEnd } from "../../support/at-end.js";
-import { ownDatabase, ownSchema, queryAt } from "../../support/database.js";
+import { ownDatabase, ownSchema, query, queryAt } from "../../support/database.js";
 import { letPass, setClockBack } from "../../support/clock.js";
 import { post, sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
@@ -17,6 +17,8 @@ const schema = await ownSchema(`
   CREATE TABLE @.sales AS SELECT generate_series(1, 10) AS id;
   CREATE TABLE @.large AS SELECT generate_series(1, 300) AS id;
   CREATE VIEW @.long AS SELECT i AS id, repeat('ü', 15000) AS text FROM generate_series(1, 100) i;
+  CREATE TABLE @.size AS SELECT 0 AS n;
+  CREATE VIEW @.sized AS SELECT i AS id, repeat('x', CASE i WHEN 100 THEN n ELSE 40000 END) AS text FROM generate_series(1, 100) i, @.size;
   CREATE VIEW @.failing AS SELECT i AS id, repeat('x', 30000) AS text, 1 / (150 - i) AS part FROM generate_series(1, 200) i;
   CREATE TABLE @.noted AS SELECT 1 AS id, null::text AS note;
   CREATE VIEW @.slow AS SELECT 1 AS id FROM pg_sleep(2)`);
@@ -25,6 +27,7 @@ const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   large: { id: "int" },
   slow: { id: "int" },
   long: { id: "int", text: "text" },
+  sized: { id: "int", text: "text" },
   failing: { id: "int", text: "text", part: "int" },
   noted: { id: "int", note: "text" },
 };
@@ -196,6 +199,30 @@ describe("an organization with a quota of requests", () => {
     expect((await used())[2]).toBeGreaterThan(100 * 30_000);
     for (let i = 0; i < 4; i++) expect((await ask()).status).toBe(200);
     expect((await ask()).status).toBe(429);
+  });
+
+  it.each([
+    ["of bytes, not of characters", "long", 3],
+    ["by the end of its last chunk", "sized", 2],
+  ])("counts no part of a batch that is too long %s", async (_, set, n) => {
+    const { ask, used } = await serve("large");
+    if (set === "sized") {
+      // Two are some bytes longer than 8 MiB.
+      const { text } = await ask("/odata/shop__sized");
+      const size = 4 * 1024 * 1024 + 500 - Buffer.byteLength(text);
+      await query(`UPDATE "${schema}".size SET n = ${String(size)}`);
+    }
+    const before = set === "sized" ? 1 : 0;
+    const requests = Array.from({ length: n }, (_, i) => ({
+      ...{ id: String(i), method: "GET", url: `shop__${set}` },
+    }));
+    const { text } = await ask("/odata/$batch", {}, 0, { requests });
+    const { responses } = JSON.parse(text) as { responses: readonly { readonly status: number }[] };
+    const expected = Array.from({ length: n }, (_, i) => (i < n - 1 ? 200 : 501));
+    expect(responses.map(({ status }) => status)).toEqual(expected);
+    const counted = n - 1 + before;
+    await ask();
+    await expect.poll(async () => (await used()).slice(0, 2), SOON).toEqual([counted + 1, counted * 100 + 10]);
   });
 
   it("does not count errors and refusals, nor 304", async () => {
