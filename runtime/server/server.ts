@@ -13,11 +13,11 @@ import {
 import type { MetricsSnapshot } from "../core/http/prometheus.js";
 import type { Assignment, PrimaryFunctions } from "./operations/workers/messages.js";
 import { keepsManifest, loadRelease, type Release, readGeneratedRelease } from "./release/release.js";
+import { CoalescingRunner } from "../core/model/coalescing-runner.js";
 import type { ActiveRelease, LoadedRelease } from "../core/handler/loaded-release.js";
 import { folderDigest } from "./release/generated-folder.js";
 import { noManifest, type RefreshResult } from "./release/activate.js";
 import {
-  CoalescingRunner,
   FOLDER_CHANGED,
   localTarget,
   type ManifestRenderer,
