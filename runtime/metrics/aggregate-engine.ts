@@ -5,8 +5,8 @@ import type { Relation } from "../core/model/endpoint.js";
 import { loadedOnce } from "../core/model/loaded-once.js";
 import { columnsOf, type Selection, withDigest } from "../core/model/query.js";
 import { groupingKey } from "../core/model/query-key.js";
-import type { DerivedRows, SchemaCache } from "../core/warehouse/schema-cache.js";
-import { KeptGroupings, type LookUpColumns } from "../core/warehouse/kept-groupings.js";
+import type { SchemaCache } from "../core/warehouse/schema-cache.js";
+import { derivedRows, KeptGroupings, type LookUpColumns } from "../core/warehouse/kept-groupings.js";
 import { join, sql, type Sql } from "../core/warehouse/sql.js";
 import type {
   DescribedRelation,
@@ -91,12 +91,9 @@ export class AggregateEngine {
     const filtered = filteredColumns(build);
     return {
       types,
-      source: {
-        key: groupingKey(grouping),
-        relations,
-        describe: () =>
-          describe({ select: groupedRows(bare, []).select, names: answeredNames(grouping), relations }),
-      },
+      source: derivedRows(groupingKey(grouping), relations, () =>
+        describe({ select: groupedRows(bare, []).select, names: answeredNames(grouping), relations }),
+      ),
       read: [...types]
         .filter(([, columns]) => columns.length > 0)
         .map(([name, columns]) => {
@@ -136,16 +133,12 @@ export class AggregateEngine {
     const values = of.values.filter((value) => used.has(value.name));
     if (values.length === 0) return [];
     const { dialect, describe } = this.#options;
-    const source: DerivedRows = {
-      key: JSON.stringify([of.relation, values]),
-      relations: [of.relation],
-      describe: async () => {
-        const names = values.map((value) => value.name);
-        const select = valuesSelect({ ...of, values }, dialect);
-        const found = await describe({ select, names, relations: [of.relation] });
-        return { ...found, columns: found.columns.map((column) => withZone(column, of)) };
-      },
-    };
+    const source = derivedRows(JSON.stringify([of.relation, values]), [of.relation], async () => {
+      const names = values.map((value) => value.name);
+      const select = valuesSelect({ ...of, values }, dialect);
+      const found = await describe({ select, names, relations: [of.relation] });
+      return { ...found, columns: found.columns.map((column) => withZone(column, of)) };
+    });
     return look(source);
   }
 }

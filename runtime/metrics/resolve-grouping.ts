@@ -46,9 +46,15 @@ export function readGroups(
 ): Result<Selection> {
   const own = groupParameters(endpoint, aggregate, fields);
   const parameters = [...own, ...resultParameters(endpoint, aggregate, fields)];
-  const unknown = [...fields.keys()].filter((name) => !isKnown(endpoint, aggregate, parameters, name));
+  const options = optionFields(endpoint, aggregate);
+  const known = [
+    ...[...groupingFields(aggregate), ...PAGE_FIELDS, "cursor", ...options],
+    ...parameters.map(({ name }) => name),
+    ...(endpoint.spec.requireFresh === true ? [REQUIRE_FRESH] : []),
+  ];
+  const unknown = [...fields.keys()].filter((name) => !known.includes(name) && !isFilter(endpoint, name));
   if (unknown.length > 0) return unknownError(endpoint, aggregate, unknown, source);
-  const asked = readAsked(endpoint, aggregate, parameters, fields);
+  const asked = readAsked(endpoint, aggregate, { parameters, options }, fields);
   if (isHttpError(asked)) return asked;
   const { grouping, conditions } = asked;
   // One row has no next page.
@@ -64,31 +70,16 @@ export function readGroups(
   return { columns: endpoint.grouped, conditions: all, sort, page, grouping };
 }
 
-function isKnown(
-  endpoint: ServedEndpoint,
-  aggregate: Aggregate,
-  parameters: readonly FilterParameter[],
-  name: string,
-): boolean {
-  return (
-    isGroupField(aggregate, name) ||
-    isOptionField(endpoint, aggregate, name) ||
-    isFilter(endpoint, name) ||
-    (endpoint.spec.requireFresh === true && name === REQUIRE_FRESH) ||
-    parameters.some((parameter) => parameter.name === name)
-  );
-}
-
 /** The conditions, the groups and measures, and what else is asked of them. */
 function readAsked(
   endpoint: ServedEndpoint,
   aggregate: ServedAggregate,
-  parameters: readonly FilterParameter[],
+  named: { readonly parameters: readonly FilterParameter[]; readonly options: readonly string[] },
   fields: RawFields,
 ): Result<ReadOptions> {
   const { filters } = filterScope(endpoint, aggregate);
   const results = resultFilters(endpoint, aggregate);
-  const read = readConditions(parameters, fields, { endpoint, filters: [...filters, ...results] });
+  const read = readConditions(named.parameters, fields, { endpoint, filters: [...filters, ...results] });
   const conditions = isHttpError(read) ? read : onMeasureResults(results, read);
   if (isHttpError(conditions)) return conditions;
   const ofRows = conditions.filter((condition) => onOf(condition) !== "results");
@@ -98,18 +89,15 @@ function readAsked(
   if (isHttpError(grouping)) return grouping;
   const namesOfPeriods = (groups: readonly AskedGroup[]): string =>
     valuesOfPeriods(groups, grouping.measures, ofRows);
-  const options = new Map([...fields].filter(([name]) => isOptionField(endpoint, aggregate, name)));
+  const options = new Map([...fields].filter(([name]) => named.options.includes(name)));
   return (
     resultProblem(grouping, conditions) ?? readGroupOptions(grouping, conditions, options, namesOfPeriods)
   );
 }
 
-const isGroupField = (aggregate: Aggregate, name: string): boolean =>
-  [...groupingFields(aggregate), ...PAGE_FIELDS, "cursor"].includes(name);
-
 /** The sort, and what `readGroupOptions` reads. */
-const isOptionField = (endpoint: ServedEndpoint, aggregate: Aggregate, name: string): boolean =>
-  aggregate.saved === undefined && [...SORT_FIELDS, ...openOptions(endpoint, aggregate)].includes(name);
+const optionFields = (endpoint: ServedEndpoint, aggregate: Aggregate): readonly string[] =>
+  aggregate.saved === undefined ? [...SORT_FIELDS, ...openOptions(endpoint, aggregate)] : [];
 
 /** Parameters that choose the groups; a saved query has chosen them. */
 function groupingFields({ of, saved }: Aggregate): readonly string[] {

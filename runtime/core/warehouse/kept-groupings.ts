@@ -1,12 +1,20 @@
-import { BoundedCache } from "../http/bounded-cache.js";
+import { BoundedCache, keyOf } from "../http/bounded-cache.js";
+import type { Relation } from "../model/endpoint.js";
 import type { Selection } from "../model/query.js";
 import { conditionForm, groupingKey } from "../model/query-key.js";
 import type { GroupedStatement, PreparedGrouping } from "./aggregate-dialect.js";
-import type { RowSource } from "./schema-cache.js";
+import type { DerivedRows, RowSource } from "./schema-cache.js";
 import type { ResultColumns } from "./warehouse.js";
 
 /** The columns of what a grouping reads, in the version of a request. */
 export type LookUpColumns = (source: RowSource) => ResultColumns | Promise<ResultColumns>;
+
+/** `text`: what the rows follow from. */
+export const derivedRows = (
+  text: string,
+  relations: readonly Relation[],
+  describe: DerivedRows["describe"],
+): DerivedRows => ({ key: keyOf(text), relations, describe });
 
 /** What was made of columns, and these. */
 interface MadeWith<T> {

@@ -14,6 +14,7 @@ const CONCURRENT_CHECKS = 2;
 
 /** Rows that a statement makes of relations. */
 export interface DerivedRows {
+  /** A digest (`derivedRows`): it is looked up several times a request. */
   readonly key: string;
   readonly relations: readonly Relation[];
   readonly describe: () => Promise<DescribedRelation>;
@@ -25,7 +26,8 @@ export type RowSource = Relation | DerivedRows;
 const isRelation = (source: RowSource): source is Relation => !("key" in source);
 const relationsOf = (source: RowSource): readonly Relation[] =>
   isRelation(source) ? [source] : source.relations;
-const keyOf = (source: RowSource): string => (isRelation(source) ? relationKey(source) : `\0${source.key}`);
+const sourceKey = (source: RowSource): string =>
+  isRelation(source) ? relationKey(source) : `\0${source.key}`;
 
 /** Of a column's name, type and entry; of the entry around them. */
 const COLUMN_BYTES = 250;
@@ -185,7 +187,9 @@ export class SchemaCache {
   }
 
   #known(source: RowSource): KnownRelation | undefined {
-    return isRelation(source) ? this.#entries.get(relationKey(source)) : this.#derived.get(source.key);
+    return isRelation(source)
+      ? this.#entries.get(relationKey(source))
+      : this.#derived.get(source.key, source.key);
   }
 
   #cached(relation: RowSource, version: string | null): KnownRelation | null {
@@ -200,7 +204,7 @@ export class SchemaCache {
 
   /** Looks the relation up. Concurrent callers share one look-up, unless the relation has expired since it began. */
   #renew(relation: RowSource, version: string | null): Promise<KnownRelation> {
-    const key = `${keyOf(relation)}\0${String(this.#expiriesOf(relation))}\0${version ?? ""}`;
+    const key = `${sourceKey(relation)}\0${String(this.#expiriesOf(relation))}\0${version ?? ""}`;
     const pending =
       this.#pending.get(key) ?? this.#lookUp(relation, version).finally(() => this.#pending.delete(key));
     this.#pending.set(key, pending);
@@ -221,7 +225,7 @@ export class SchemaCache {
       expiries,
     };
     if (!isRelation(relation)) {
-      this.#derived.set(relation.key, entry);
+      this.#derived.set(relation.key, entry, undefined, relation.key);
       this.#renewStale(relation.relations);
       return entry;
     }
