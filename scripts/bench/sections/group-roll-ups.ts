@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { columnsOf, generateApi, SCHEMA, serveApi } from "../api.js";
 import type { Figures, Setting } from "../figures.js";
-import { checkRows, compare, getRequests, rowsOf } from "../load.js";
+import { checkRows, CLICKHOUSE_WARM_UP_MS, compare, getRequests, rowsOf } from "../load.js";
 import type { Server } from "../process.js";
 
 /** What is asked of the servers and of the database itself. */
@@ -44,7 +44,11 @@ export async function withRollUps(
     "roll-ups off": { server: off, requests },
     "roll-ups on": { server: on, requests },
   };
-  const samples = await compare(sides, { connections, ...(databasePid !== undefined && { databasePid }) });
+  const samples = await compare(sides, {
+    connections,
+    ...(adapter === "clickhouse" && { warmUpMs: CLICKHOUSE_WARM_UP_MS }),
+    ...(databasePid !== undefined && { databasePid }),
+  });
   return rowsOf(samples, `${name}, metric, `);
 }
 
