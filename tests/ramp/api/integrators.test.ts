@@ -3,6 +3,7 @@ import { ROUTES } from "../../../runtime/ramp/api/all-routes.js";
 import { PROTOTYPE_NAMES } from "../../support/prototype-names.js";
 import { describe, expect, it } from "vitest";
 import { updateProject } from "../../../runtime/ramp/operator/projects.js";
+import { newestFirst } from "../support/lists.js";
 import { eventually, made, newCustomer, north, onramp, ownWorld, type Reply } from "../support/world.js";
 
 const world = await ownWorld();
@@ -15,18 +16,24 @@ const create = async (auth: string, more: Readonly<Record<string, unknown>> = {}
 };
 const ids = ({ json }: Reply): string[] =>
   (json as { intent: { id: string } }[]).map(({ intent }) => intent.id);
+/** Ids of a list as they must be. */
+const sorted = ({ json }: Reply) =>
+  newestFirst((json as { intent: { id: string; createdAt: string } }[]).map(({ intent }) => intent));
 
 describe("a project", () => {
   it("reads all its customers' intents, filtered and page by page, and no other project's", async () => {
     const own = await world.project();
     const [one, two] = [await newCustomer(world, own, "one"), await newCustomer(world, own, "two")];
-    const created = [await create(one), await create(two), await create(one)].reverse();
+    const [ofOne, ofTwo, later] = [await create(one), await create(two), await create(one)];
     await create(await newCustomer(world, project));
     const all = await get("/v1/intents", own.basic);
+    const created = sorted(all);
+    expect(new Set(created)).toEqual(new Set([ofOne, ofTwo, later]));
     expect(ids(all)).toEqual(created);
-    const [customerOf] = all.json as { customerId: string }[];
-    const filtered = await get(`/v1/intents?customerId=${customerOf?.customerId ?? ""}`, own.basic);
-    expect(ids(filtered)).toEqual([created[0], created[2]]);
+    const listed = all.json as { customerId: string; intent: { id: string } }[];
+    const { customerId } = listed.find(({ intent }) => intent.id === ofOne) ?? { customerId: "" };
+    const filtered = await get(`/v1/intents?customerId=${customerId}`, own.basic);
+    expect(ids(filtered)).toEqual(created.filter((id) => id !== ofTwo));
     expect(ids(await get("/v1/intents?status=COMPLETED", own.basic))).toEqual([]);
     expect(ids(await get("/v1/intents?status=PENDING_PAYMENT", own.basic))).toEqual(created);
     const first = await get("/v1/intents?status=PENDING_PAYMENT&limit=2", own.basic);
@@ -52,7 +59,9 @@ describe("a project", () => {
   it("lists intents of a time of creation, oldest first where it asks so", async () => {
     const own = await world.project();
     const auth = await newCustomer(world, own);
-    const created = [await create(auth), await create(auth), await create(auth)];
+    const made = [await create(auth), await create(auth), await create(auth)];
+    const created = sorted(await get("/v1/intents", own.basic)).toReversed();
+    expect(new Set(created)).toEqual(new Set(made));
     const times = (await get("/v1/intents?order=asc", own.basic)).json.map(
       ({ intent }: { intent: { createdAt: string } }) => intent.createdAt,
     ) as string[];

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { checkedCustomer, open } from "../support/deposits.js";
+import { newestFirst } from "../support/lists.js";
 import { ownWorld } from "../support/world.js";
 
 it("a customer's deposit accounts are listed page by page, newest first", async () => {
@@ -7,7 +8,7 @@ it("a customer's deposit accounts are listed page by page, newest first", async 
   await world.sandbox.set({ settleMs: 50 });
   const { auth } = await checkedCustomer(world);
   const made = [await open(world, auth), await open(world, auth), await open(world, auth)];
-  const ids = made.map(({ json }) => String(json.id)).reverse();
+  const ids = newestFirst(made.map(({ json }) => json));
   const listed: string[] = [];
   const path = "/v1/customers/deposit-accounts";
   for (let next: string | undefined = `${path}?limit=2`; next !== undefined;) {
