@@ -184,13 +184,16 @@ describe("a run_results.json at an address", () => {
   });
 
   it("delays nothing when it is slow, and is not requested twice at a time", async () => {
-    const server = await manifestServer((request, response) => {
-      setTimeout(serving(runResults({ a: 1 }), '"1"'), 400, request, response);
-    });
+    const behaviour = serving(runResults({ a: 1 }), '"1"');
+    let answer = (): void => undefined;
+    const server = await manifestServer((...asked) => (answer = () => behaviour(...asked)));
     const { secondOf } = await following(server.url, 0.05);
     expect(secondOf("a")).toBeNull();
+    await expect.poll(() => server.conditions).toHaveLength(1);
     await sleep(200);
     expect(server.conditions).toHaveLength(1);
+    server.behave(behaviour);
+    answer();
     await expect.poll(() => secondOf("a")).toBe(1);
   });
 });

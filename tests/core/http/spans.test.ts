@@ -48,7 +48,7 @@ beforeEach(() => exporter.reset());
 
 /** The spans of one request, once it has ended. */
 async function spansOf(count: number): Promise<readonly ReadableSpan[]> {
-  await expect.poll(() => exporter.getFinishedSpans().length, { timeout: 10_000 }).toBe(count);
+  await expect.poll(() => exporter.getFinishedSpans().length).toBe(count);
   return exporter.getFinishedSpans();
 }
 
@@ -85,7 +85,7 @@ it("has a span for the request, and one for its queue, its query and its respons
   for (const { parentSpanContext, startTime, endTime } of spans.slice(0, 3)) {
     expect(parentSpanContext).toMatchObject({ traceId, spanId });
     // The parts have times of another clock than the span, whose drift is below this.
-    expect(timeOf(startTime)).toBeGreaterThan(timeOf(request.startTime) - 50);
+    expect(timeOf(startTime)).toBeGreaterThan(timeOf(request.startTime) - 1000);
     expect(timeOf(endTime)).toBeGreaterThanOrEqual(timeOf(startTime));
   }
 });

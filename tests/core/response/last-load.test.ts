@@ -73,7 +73,7 @@ it.each([
   ["filtered", 19],
   ["queried", 19],
 ] as const)("the database says when the rows of %s were loaded", async (name, hours) => {
-  await expect.poll(() => stateOf(name), { timeout: 15_000 }).toEqual(["ok", hours]);
+  await expect.poll(() => stateOf(name)).toEqual(["ok", hours]);
   expect((await read(name, "?require_fresh=true")).status).toBe(200);
 });
 
@@ -102,12 +102,12 @@ it("is asked once per build, and no request asks", async () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   recordBuilds([{ node: "model.test.zoned", completedAt: Date.now() }]);
-  await expect.poll(() => stateOf("zoned"), { timeout: 5000 }).toEqual(["ok", 24]);
+  await expect.poll(() => stateOf("zoned")).toEqual(["ok", 24]);
 });
 
 it("a statement that fails after a build takes back what was known", async () => {
   await expect.poll(() => stateOf("local")).toEqual(["ok", 22]);
   await ownerQuery(`ALTER TABLE "${schema}".local RENAME COLUMN loaded TO other`);
   recordBuilds([{ node: "model.test.local", completedAt: Date.now() }]);
-  await expect.poll(() => stateOf("local"), { timeout: 5000 }).toBeNull();
+  await expect.poll(() => stateOf("local")).toBeNull();
 });

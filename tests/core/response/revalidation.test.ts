@@ -238,13 +238,13 @@ describe("the answer cache", () => {
   });
 
   it("keeps an answer for its time, whatever dbt builds meanwhile", async () => {
-    const variables = { CACHE_TTL_SECONDS: "2" };
+    const variables = { CACHE_TTL_SECONDS: "10" };
     const { rows, tag, change, build } = await start({ built: "2026-03-01T00:00:00Z", variables });
     const first = await tag();
     await change();
     build("2026-03-02T00:00:00Z");
     expect([await rows(), await tag()]).toEqual(['[{"id":1}]', first]);
-    await expect.poll(rows).toBe('[{"id":2}]');
+    await expect.poll(rows, { interval: 500 }).toBe('[{"id":2}]');
   });
 
   it.each(["0", "1"])(

@@ -335,10 +335,9 @@ describe("acceptance beside the server's own work", () => {
     const { quoteId } = (await read()).json.intent.newPrice as { quoteId: string };
     let isHeld = false;
     provider.answerOrder = () => Promise.resolve();
-    provider.answerQuote = async () => {
-      isHeld = true;
-      await new Promise((done) => setTimeout(done, 600));
-    };
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    provider.answerQuote = () => ((isHeld = true), held);
     // The offer that is accepted ends for the server, which asks for another one.
     await world.rows(
       `UPDATE ramp.intents SET auto_execute = true, new_price = new_price || '{"expiresAt": "2020-01-01T00:00:00Z"}', next_poll_at = now() WHERE id = $1`,
@@ -356,6 +355,7 @@ describe("acceptance beside the server's own work", () => {
     const { json } = await ordered();
     expect(json.intent.price.destAmount).toBe("97.000000");
     expect(orders()).toHaveLength(1);
+    release();
     await new Promise((done) => setTimeout(done, 700));
     expect((await read()).json.intent).not.toHaveProperty("newPrice");
   });

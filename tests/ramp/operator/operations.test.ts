@@ -1,3 +1,4 @@
+import { Client } from "pg";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
@@ -163,17 +164,17 @@ describe("housekeeping", () => {
     const create = () => world.call("POST", "/v1/intent", { auth, body: onramp() });
     expect((await create()).status).toBe(201);
     // An event that has found the endpoint waits for its time while the endpoint is deleted.
-    const held = queryAt(
-      world.databaseUrl,
-      `BEGIN; SELECT FROM ramp.change_times WHERE project_id = '${own.id}' FOR UPDATE; SELECT pg_sleep(3); COMMIT`,
-    );
-    const waits =
-      "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE $1 AND";
-    await untilTrue(() => world.holds(`${waits} wait_event = 'PgSleep'`, ["%pg_sleep(3)%"]));
+    const holder = new Client({ connectionString: world.databaseUrl });
+    await holder.connect();
+    atEnd(() => holder.end());
+    await holder.query(`BEGIN; SELECT FROM ramp.change_times WHERE project_id = '${own.id}' FOR UPDATE`);
     const created = create();
-    await untilTrue(() => world.holds(`${waits} wait_event_type = 'Lock'`, ["WITH given AS%"]));
+    const isWaiting =
+      "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'WITH given AS%' AND wait_event_type = 'Lock'";
+    await untilTrue(() => world.holds(isWaiting));
     made(await deleteWebhook(world.database, own.id, webhookId));
-    await Promise.all([held, created]);
+    await holder.query("COMMIT");
+    await created;
     const pending = () =>
       world.rows("SELECT FROM ramp.webhook_deliveries WHERE project_id = $1 AND status = 'PENDING'", [
         own.id,

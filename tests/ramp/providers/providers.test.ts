@@ -4,7 +4,16 @@ import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.
 import { DEFAULT_SWITCHES } from "../../../runtime/ramp/sandbox/behaviour.js";
 import { OPERATIONS } from "../../../runtime/ramp/providers/operations.js";
 import { callbackHeaders, requestSignature } from "../../../runtime/ramp/providers/signature.js";
-import { expectRefused, newCustomer, onramp, ownWorld, reached, type Reply } from "../support/world.js";
+import { ownCards } from "../support/card-provider.js";
+import {
+  expectRefused,
+  newCustomer,
+  onramp,
+  ownWorld,
+  reached,
+  type Reply,
+  untilTrue,
+} from "../support/world.js";
 
 const world = await ownWorld();
 const project = await world.project();
@@ -20,9 +29,6 @@ async function started(more: Readonly<Record<string, unknown>> = {}) {
   expect(created.status, created.text).toBe(201);
   return { auth, id: created.json.intent.id as string, created };
 }
-
-const reaches = ({ auth, id }: { auth: string; id: string }, status: string): Promise<Reply> =>
-  reached(world, `/v1/intent/${id}`, { auth }, status);
 
 it("callbacks that are forged, unsigned, too old or another provider's are refused", async () => {
   await world.sandbox.set({ execution: "stall", mute: true });
@@ -51,16 +57,20 @@ it("callbacks that are forged, unsigned, too old or another provider's are refus
 
 describe("a provider", () => {
   it("is called with no database transaction open", async () => {
-    await world.sandbox.set({ slowMs: 800 });
-    const creation = started();
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    // The service's own work has short transactions meanwhile.
-    const open = await world.rows(
-      "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'routewright-ramp' AND state LIKE 'idle in transaction%' AND xact_start < now() - interval '250 ms'",
-    );
-    expect(open).toEqual([]);
-    await world.sandbox.set({ slowMs: 0 });
-    await reaches(await creation, "COMPLETED");
+    const { provider, auth, create } = await ownCards(world);
+    let answer = (): void => undefined;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    let isCalled = false;
+    provider.answerOrder = () => ((isCalled = true), held);
+    const creation = create();
+    await untilTrue(() => isCalled);
+    // The service's own work has short transactions meanwhile: one that is open until the answer would always be seen.
+    const isNoneOpen =
+      "SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'routewright-ramp' AND state LIKE 'idle in transaction%'";
+    await untilTrue(() => world.holds(isNoneOpen));
+    answer();
+    const { id } = (await creation).json.intent as { id: string };
+    await reached(world, `/v1/intent/${id}`, { auth }, "TRANSACTION_IN_PROGRESS");
   });
 
   it("that the caller prefers is taken, by id or by code; one that does not offer the path is refused", async () => {

@@ -20,7 +20,7 @@ import {
 } from "../support/world.js";
 
 /** An answer that does not end is waited for that long. */
-const world = await ownWorld({ deliveries: { ...DEFAULT_DELIVERY_POLICY, timeoutMs: 4_000 } });
+const world = await ownWorld({ deliveries: { ...DEFAULT_DELIVERY_POLICY, timeoutMs: 10_000 } });
 
 const deliveries = (project: TestProject) =>
   world.rows(

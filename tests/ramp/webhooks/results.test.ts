@@ -16,7 +16,7 @@ names.addresses.set("hooks.gone.test", []);
 names.addresses.set("hooks.inside.test", ["10.0.0.1"]);
 const world = await ownWorld({
   nameServers: [names.address],
-  deliveries: { ...DEFAULT_DELIVERY_POLICY, timeoutMs: 1_000 },
+  deliveries: { ...DEFAULT_DELIVERY_POLICY, timeoutMs: 10_000 },
 });
 
 /** A receiver whose connections get these bytes; null: nothing, and they stay open. */

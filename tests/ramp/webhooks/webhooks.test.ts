@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { Client } from "pg";
 import { Webhook } from "standardwebhooks";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { listen } from "../../support/port.js";
 import { isPublicAddress } from "../../../runtime/webhooks/public-names.js";
 import { diagnose } from "../../../runtime/ramp/operator/diagnostics.js";
@@ -239,21 +239,31 @@ it("processes and delivers for others while 1,000 deliveries wait for a receiver
   expect([hanging.open(), hanging.most()]).toEqual([2, 2]);
 });
 
-it("delivers the others while a transaction keeps one delivery locked", async () => {
-  const { project, receiver } = await hooked();
-  await insertDeliveries(project, 4, "2 s");
+/** Locks rows of a project until the returned function is called. */
+async function locked(select: string, project: TestProject): Promise<() => Promise<unknown>> {
   const client = new Client({ connectionString: world.databaseUrl });
   await client.connect();
-  try {
-    await client.query("BEGIN");
-    await client.query(
-      "SELECT FROM ramp.webhook_deliveries WHERE id = (SELECT max(id::text)::uuid FROM ramp.webhook_deliveries WHERE project_id = $1) FOR UPDATE",
-      [project.id],
-    );
-    await untilTrue(() => receiver.received.length === 3);
-  } finally {
-    await client.end();
-  }
+  onTestFinished(() => client.end());
+  await client.query("BEGIN");
+  await client.query(select, [project.id]);
+  return () => client.query("COMMIT");
+}
+
+it("delivers the others while a transaction keeps one delivery locked", async () => {
+  const { project, receiver } = await hooked();
+  // No attempt begins at an endpoint that another process has locked.
+  const commitOfEndpoint = await locked(
+    "SELECT FROM ramp.webhook_endpoints WHERE project_id = $1 FOR NO KEY UPDATE",
+    project,
+  );
+  await insertDeliveries(project, 4);
+  const commitOfDelivery = await locked(
+    "SELECT FROM ramp.webhook_deliveries WHERE id = (SELECT max(id::text)::uuid FROM ramp.webhook_deliveries WHERE project_id = $1) FOR UPDATE",
+    project,
+  );
+  await commitOfEndpoint();
+  await untilTrue(() => receiver.received.length === 3);
+  await commitOfDelivery();
   await allDelivered(project);
 });
 

@@ -11,7 +11,7 @@ import { type EventClient, listenTo } from "./event-client.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-const SOON = { timeout: 10_000, interval: 20 };
+const SOON = { timeout: 30_000, interval: 20 };
 const manifest = manifestOf([
   { name: "orders", columns: { id: "int" } },
   { name: "costs", columns: { id: "int" }, tags: ["production", "shop", "api:costs", "tier2"] },
@@ -147,10 +147,10 @@ describe("a client that waits for events", () => {
     const { url } = await start({ KEYS_DATABASE_URL: proxy.url });
     proxy.isMute = true;
     const begun = performance.now();
-    const asked = await Promise.all(Array.from({ length: 4 }, () => listenTo(url)));
-    expect(asked.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
-    // An attempt to connect takes 3 s; another may be under way.
-    expect(performance.now() - begun).toBeLessThan(8000);
+    const asked = await Promise.all(Array.from({ length: 16 }, () => listenTo(url)));
+    expect(new Set(asked.map(({ status }) => status))).toEqual(new Set([503]));
+    // An attempt to connect takes 3 s; another may be under way. One after the other they would wait for 48 s.
+    expect(performance.now() - begun).toBeLessThan(25_000);
   });
 
   it("has everybody who asks for events refused together where a database that answered does not any more", async () => {
@@ -180,10 +180,11 @@ describe("a client that waits for events", () => {
   it("gets a comment within 16 s, and the end when the server stops", async () => {
     const service = await start();
     const client = await listenTo(service.url);
-    await expect.poll(() => client.beats(), { timeout: 17_000 }).toBe(1);
+    await expect.poll(() => client.beats(), { timeout: 25_000 }).toBe(1);
     const begun = performance.now();
     await service.stop();
-    expect(performance.now() - begun).toBeLessThan(5000);
+    // What does not end by itself is cut off after 10 s.
+    expect(performance.now() - begun).toBeLessThan(9000);
     expect([client.isEnded(), client.response.complete]).toEqual([true, true]);
   });
 
