@@ -74,12 +74,14 @@ interface RefundMatch {
 /**
  * Which known refunds a provider's list names: by the provider's id, by ours, else by amount and time, those that were sent first. Matched to no
  * request, a refund that the provider made under an id of its own would be made again. One that names an order that another listed one
- * is already is new: a payout that failed and was made again, or a part of it.
+ * is already is new: a payout that failed and was made again, or a part of it. Then the request is the one that the customer was paid with, in
+ * whatever order the provider lists them: one that were told of as failed would be asked for, and paid, again.
  */
 export function matchRefunds(
   known: readonly IntentRefund[],
-  list: readonly Refund[],
+  listed: readonly Refund[],
 ): readonly RefundMatch[] {
+  const list = listed.toSorted((a, b) => placeOf(a) - placeOf(b));
   const free = new Set(known);
   const take = (found: IntentRefund | undefined): IntentRefund | null => {
     if (found !== undefined) free.delete(found);
@@ -99,6 +101,13 @@ export function matchRefunds(
       : [...free].filter((refund) => isAlike(refund, listed)).sort(bySent)[0];
     return { listed, known: take(alike), isByAmount: alike !== undefined };
   });
+}
+
+/** Those that moved money, or still can, come first. */
+const PLACES = { SUCCEEDED: 0, PENDING: 1, FAILED: 2, CANCELLED: 2 } as const;
+
+function placeOf({ status = "SUCCEEDED" }: Refund): number {
+  return PLACES[status];
 }
 
 function hasProviderId({ providerId }: IntentRefund, listed: Refund): boolean {

@@ -129,7 +129,7 @@ describe("listed refunds that name one order", () => {
     await until(payment, other, "PENDING");
     const failed = order("p1", id, { status: "FAILED" });
     const refunds = [failed, order("p2", id, { status: "SUCCEEDED" })];
-    for (const list of [[failed], refunds, [...refunds].reverse()]) {
+    for (const list of [[failed], refunds, reversed(refunds)]) {
       payment.provider.execution = { receipt: RECEIPT, refunds: list };
       await poll(payment);
       await settled(payment, [
@@ -140,6 +140,43 @@ describe("listed refunds that name one order", () => {
     }
     expect(await refunded(payment)).toEqual({ "refund p2": "40" });
     expect((await payment.call("POST", "/refund", { reason: "rest" })).json.amount).toBe("20.00");
+  });
+
+  const reversed = <T>(all: readonly T[]): readonly T[] => [...all].reverse();
+
+  describe.each([
+    ["in this order", <T>(all: readonly T[]) => all],
+    ["the other way round", reversed],
+  ])("that are listed together for the first time, %s: the request is the one that is paid", (_, inOrder) => {
+    const ends = (orderId: string | undefined, first: Refund["status"] = "FAILED"): readonly Refund[] =>
+      inOrder([order("p1", orderId, { status: first }), order("p2", orderId, { status: "SUCCEEDED" })]);
+
+    it.each([
+      ["by the id of the order", "FAILED", true],
+      ["by the id of the order", "CANCELLED", true],
+      ["by the id of the order", "PENDING", true],
+      ["by amount and time", "FAILED", false],
+      ["by amount and time", "PENDING", false],
+    ] as const)("%s, beside one that is %s", async (_by, status, isNamed) => {
+      const payment = await paid(world, NOT_YET);
+      const id = await refund(payment, "40");
+      await until(payment, id, "PENDING");
+      payment.provider.execution = { receipt: RECEIPT, refunds: ends(isNamed ? id : undefined, status) };
+      await poll(payment);
+      await settled(payment, ["REQUEST SUCCEEDED 40.00", `PROVIDER ${status} 40.00`]);
+    });
+
+    it("which a repeated wish finds after a restore that lost it", async () => {
+      const payment = await paid(world);
+      const id = await refund(payment, "40");
+      await until(payment, id, "SUCCEEDED");
+      await world.rows("DELETE FROM ramp.refund_requests WHERE intent_id = $1", [payment.id]);
+      payment.provider.execution = { receipt: RECEIPT, refunds: ends(id) };
+      await poll(payment);
+      await settled(payment, ["PROVIDER FAILED 40.00", "PROVIDER SUCCEEDED 40.00"]);
+      const again = await payment.call("POST", "/refund", { amount: "40", reason: "goods" });
+      expect([again.json.id, again.json.status]).toEqual([id, "SUCCEEDED"]);
+    });
   });
 
   it("are refunds of their own: partial transfers, also of an order that a restore lost", async () => {
@@ -154,7 +191,7 @@ describe("listed refunds that name one order", () => {
     await settled(payment, wanted);
     payment.provider.execution = {
       receipt: RECEIPT,
-      refunds: [...parts].reverse(),
+      refunds: reversed(parts),
     };
     await poll(payment);
     await settled(payment, wanted);
