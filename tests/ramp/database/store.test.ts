@@ -54,6 +54,25 @@ describe("migrations", () => {
   });
 });
 
+it("the migration takes the index that the changelog says to build first on a large table", async () => {
+  const { databaseUrl } = world;
+  const read = (path: string): string =>
+    readFileSync(new URL(`../../../runtime/ramp/${path}`, import.meta.url), "utf8");
+  const [, first = ""] = /```sql\n(CREATE INDEX CONCURRENTLY[^`]+)```/.exec(read("docs/changelog.md")) ?? [];
+  const built = (): ReturnType<typeof queryAt> =>
+    queryAt(
+      databaseUrl,
+      "SELECT indexrelid, pg_get_indexdef(indexrelid) AS text FROM pg_index WHERE indrelid = 'ramp.webhook_deliveries'::regclass AND indisvalid ORDER BY 2",
+    );
+  const texts = (await built()).map(({ text }) => text);
+  await queryAt(databaseUrl, "DROP INDEX ramp.webhook_deliveries_ended");
+  await queryAt(databaseUrl, first);
+  const before = await built();
+  expect(before.map(({ text }) => text)).toEqual(texts);
+  await queryAt(databaseUrl, read("database/migrations/0030_ended_deliveries.sql"));
+  expect(await built()).toEqual(before);
+});
+
 describe("released schemas", () => {
   it("never change: another release adds files to those of the one before, and is recorded", () => {
     const read = (path: string): string =>
