@@ -5,7 +5,7 @@ import { shapeOf } from "../../core/handler/request-shape.js";
 import { noticeOf, run } from "../../core/handler/run.js";
 import { type HttpError, isHttpError, type Result } from "../../core/model/errors.js";
 import { callerHeaders } from "../../core/request/authorize.js";
-import type { Answer, QueryResult } from "../../core/response/answer.js";
+import type { Answer, AnsweredRows, QueryResult } from "../../core/response/answer.js";
 import type { Reply } from "../../core/http/send.js";
 import { BufferedResult } from "../../core/response/buffered-result.js";
 import { privateControl } from "../../core/response/caching-headers.js";
@@ -28,8 +28,11 @@ export interface OdataBody {
   readonly form: string;
   readonly contentType: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The result as it is sent; a reply where it has no content, an error where there is none. */
-  readonly bodyOf: (answer: Answer & { readonly result: QueryResult }) => SentBody | Promise<SentBody>;
+  /** The result as it is sent; a reply where it has no content, an error where there is none. What it asks for itself it adds to `asked`. */
+  readonly bodyOf: (
+    answer: Answer & AnsweredRows,
+    asked: Pick<Answer, "result" | "hasRunQuery">[],
+  ) => SentBody | Promise<SentBody>;
 }
 
 /** A request below `/odata`; one of a batch has a response of its own. */
@@ -69,21 +72,17 @@ export async function answerOdata(
   const answer = await run(gateway, endpoint.spec, query, reader);
   times.end("run");
   if (answer === null || isHttpError(answer)) return answer;
-  const result = answer.result && (await body.bodyOf({ ...answer, result: answer.result }));
+  const asked: Parameters<OdataBody["bodyOf"]>[1] = [answer];
+  const result = answer.result && (await body.bodyOf({ ...answer, result: answer.result }, asked));
   // What became another body is not read to its end.
-  if (answer.result?.kind === "stream" && !isStream(result)) await answer.result.stream.chunks.return();
+  const databaseMs = isStream(result) ? null : await timeOf(asked);
   if (result !== null && "status" in result) {
     // No content is a response for which a query ran; an error counts for nothing.
-    if (!isHttpError(result))
-      exchange.sent = {
-        rows: 0,
-        bytes: 0,
-        databaseMs: answer.result?.kind === "buffered" ? answer.result.databaseMs : 0,
-      };
+    if (!isHttpError(result)) exchange.sent = { rows: 0, bytes: 0, databaseMs };
     return result;
   }
   const { deliver = respond } = exchange;
-  exchange.sent = await deliver({
+  const sent = await deliver({
     request,
     response: exchange.response,
     answer: { ...answer, result, tag: answer.tag && formTag(answer.tag, form) },
@@ -94,7 +93,19 @@ export async function answerOdata(
     responseMemory: gateway.responseMemory,
     streamTimeoutMs: gateway.streamTimeouts[caller.tier],
   });
+  exchange.sent = isStream(result) ? sent : { ...sent, databaseMs };
   return null;
+}
+
+/** The time of the queries that this request ran itself; null where it ran none. Their streams end. */
+async function timeOf(asked: Parameters<OdataBody["bodyOf"]>[1]): Promise<number | null> {
+  let sum: number | null = null;
+  for (const { result, hasRunQuery } of asked) {
+    const end = result?.kind === "stream" ? (await result.stream.chunks.return()).value : null;
+    const databaseMs = end?.milliseconds ?? (result?.kind === "buffered" ? result.databaseMs : 0);
+    if (hasRunQuery) sum = (sum ?? 0) + databaseMs;
+  }
+  return sum;
 }
 
 const isStream = (body: SentBody | null): boolean =>

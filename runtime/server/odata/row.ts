@@ -3,7 +3,6 @@ import { FILTER_LIMITS } from "../../core/model/limits.js";
 import type { Reply } from "../../core/http/send.js";
 import { requestAddress } from "../../core/http/request-address.js";
 import { BufferedResult } from "../../core/response/buffered-result.js";
-import type { QueryResult } from "../../core/response/answer.js";
 import { answerOdata, textOf } from "./answer.js";
 import { versionHeaders } from "./errors.js";
 import { readKey } from "./filter.js";
@@ -41,9 +40,9 @@ export async function serveRow(asked: SetRequest, path: RowPath): Promise<Reply 
       // One row in brackets. No pattern looks for its end: blanks in a value took seconds.
       const row = ((await textOf(result))?.text ?? "").trim().slice(1, -1).trim();
       if (row === "") return httpError("notFound");
-      if (property !== undefined) return propertyBody(asked, path, property, { row, result });
+      if (property !== undefined) return propertyBody(asked, path, property, row);
       const context = contextOf(asked, query, "/$entity");
-      return oneRow(`{${context}${row.slice(1)}`, result);
+      return oneRow(`{${context}${row.slice(1)}`);
     },
   }));
 }
@@ -55,36 +54,28 @@ const keyOf = (
   text: string,
 ): ReturnType<typeof readKey> => readKey(set, keys, withAliases(text, aliases, FILTER_LIMITS.bytes));
 
-interface FoundRow {
-  /** The JSON of a row with the property alone. */
-  readonly row: string;
-  readonly result: QueryResult;
-}
-
-/** Null is no content (OData 4.01, 11.2.4). */
+/** `row`: the JSON of a row with the property alone. Null is no content (OData 4.01, 11.2.4). */
 function propertyBody(
   asked: SetRequest,
   { key, isRaw }: RowPath,
   { name }: OdataProperty,
-  { row, result }: FoundRow,
-): Result<QueryResult> | Reply {
+  row: string,
+): Result<BufferedResult> | Reply {
   const { exchange, set, representation } = asked;
   // Names of properties have no colon. The text is kept: a number that is parsed loses digits.
   const value = row.slice(row.indexOf(":") + 1, row.lastIndexOf("}")).trim();
   if (value === "null") return { status: 204, body: "", headers: versionHeaders(exchange.request) };
   if (isRaw) {
     if (/^[[{]/.test(value)) return httpError("notImplemented", { name: "$value", reason: NO_TEXT });
-    return oneRow(value.startsWith('"') ? (JSON.parse(value) as string) : value, result);
+    return oneRow(value.startsWith('"') ? (JSON.parse(value) as string) : value);
   }
   const address = `${requestAddress(exchange.gateway, exchange.request)}${ROOT}/$metadata`;
   const context = JSON.stringify(`${address}#${set.name}(${encodeURIComponent(key)})/${name}`);
   return oneRow(
     `{${representation.metadata === "none" ? "" : `"@odata.context":${context},`}"value":${value}}`,
-    result,
   );
 }
 
 const NO_TEXT = "lists and objects have no text: ask for the property itself";
 
-const oneRow = (text: string, result: QueryResult): BufferedResult =>
-  new BufferedResult(Buffer.from(text), 1, result.kind === "buffered" ? result.databaseMs : 0);
+const oneRow = (text: string): BufferedResult => new BufferedResult(Buffer.from(text), 1, 0);

@@ -3,7 +3,7 @@ import { queryOf } from "../../core/http/route.js";
 import type { Reply } from "../../core/http/send.js";
 import type { QueryResult } from "../../core/response/answer.js";
 import { BufferedResult } from "../../core/response/buffered-result.js";
-import { answerOdata, type OdataExchange, type ReadText, textOf, wrapped } from "./answer.js";
+import { answerOdata, type OdataBody, type OdataExchange, type ReadText, textOf, wrapped } from "./answer.js";
 import { type OdataOptions, readFlag, readOptions, type SystemOption } from "./options.js";
 import { isOwnParameter, type OdataQuery, unknownOption } from "./query.js";
 import { type Grouped, readApply, resolveGrouped, SAVED } from "./apply.js";
@@ -81,10 +81,10 @@ async function serveGroups(asked: SetRequest, text: string | undefined): Promise
     return httpError("notImplemented", { name: beside.parameter ?? "", reason: "concat is one page" });
   return answerOdata(exchange, set, resolving(first), false, (query) => ({
     ...formOf(asked, query),
-    bodyOf: ({ result, hasMore }) => {
+    bodyOf: ({ result, hasMore }, queries) => {
       const head = `{${contextOf(asked, query)}"value":`;
       if (second !== undefined)
-        return hasMore ? TOO_MANY : concatenated(asked, head, result, resolving(second));
+        return hasMore ? TOO_MANY : concatenated(asked, { head, result, queries }, resolving(second));
       if (query.top === 0) return new BufferedResult(Buffer.from(`${head}[]}`), 0, 0);
       const next = nextAddress(asked, query, result.nextCursor);
       return wrapped(result, head, (more) =>
@@ -104,11 +104,16 @@ const TOO_MANY = httpError("notImplemented", {
 
 const NO_GROUPS: ReadText = { text: "[]", rows: 0, databaseMs: 0 };
 
+interface FirstPart {
+  readonly head: string;
+  readonly result: QueryResult;
+  readonly queries: Parameters<OdataBody["bodyOf"]>[1];
+}
+
 /** The groups of both parts on one page. */
 async function concatenated(
   { exchange: { gateway, context }, set }: SetRequest,
-  head: string,
-  result: QueryResult,
+  { head, result, queries }: FirstPart,
   resolving: Promise<Result<OdataQuery>>,
 ): Promise<Result<QueryResult>> {
   const second = await resolving;
@@ -117,12 +122,13 @@ async function concatenated(
   if (first === null) return TOO_MANY;
   const answer = await run(gateway, set.endpoint.spec, second.query, context);
   if (isHttpError(answer)) return answer;
+  if (answer !== null) queries.push(answer);
   const other = answer?.result ? await textOf(answer.result, MAX_PART_BYTES) : NO_GROUPS;
   if (other === null || answer?.hasMore === true) return TOO_MANY;
   const groups = [first, other].map(({ text }) => text.trim().slice(1, -1).trim());
   const rows = (first.rows ?? 0) + (other.rows ?? 0);
   const body = Buffer.from(`${head}[${groups.filter((each) => each !== "").join(",")}]}`);
-  return new BufferedResult(body, rows, first.databaseMs + other.databaseMs);
+  return new BufferedResult(body, rows, 0);
 }
 
 const longText = (total: number, { isExact }: Representation): string =>

@@ -21,6 +21,8 @@ const schema = await ownSchema(`
   CREATE VIEW @.sized AS SELECT i AS id, repeat('x', CASE i WHEN 100 THEN n ELSE 40000 END) AS text FROM generate_series(1, 100) i, @.size;
   CREATE VIEW @.failing AS SELECT i AS id, repeat('x', 30000) AS text, 1 / (150 - i) AS part FROM generate_series(1, 200) i;
   CREATE TABLE @.noted AS SELECT 1 AS id, null::text AS note;
+  CREATE VIEW @.late AS SELECT 1 AS id, null::text AS note FROM pg_sleep(0.3);
+  CREATE VIEW @.wide AS SELECT 1 AS id, repeat('x', 3000000) AS note FROM pg_sleep(0.3);
   CREATE VIEW @.slow AS SELECT 1 AS id FROM pg_sleep(2)`);
 const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   sales: { id: "int" },
@@ -30,6 +32,8 @@ const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   sized: { id: "int", text: "text" },
   failing: { id: "int", text: "text", part: "int" },
   noted: { id: "int", note: "text" },
+  late: { id: "int", note: "text" },
+  wide: { id: "int", note: "text" },
 };
 const MANIFEST = manifestOf(
   Object.entries(COLUMNS).map(([name, columns]) => ({
@@ -38,9 +42,9 @@ const MANIFEST = manifestOf(
     api: {
       allow_unfiltered: true,
       pagination: { enabled: true, default_limit: 1000, max_limit: 1000 },
-      ...(name === "noted" && { sort: [{ column: "id", direction: "ASC" }] }),
+      ...("note" in columns && { sort: [{ column: "id", direction: "ASC" }] }),
     },
-    ...(name === "noted" && { routewright: { cursor: true, filters: ["id"] } }),
+    ...("note" in columns && { routewright: { cursor: true, filters: ["id"] } }),
   })),
 );
 const UPGRADE = "https://example.com/plans";
@@ -62,7 +66,7 @@ const NO_FIGURES: OwnFigures = {
 };
 
 /** Servers over one database of keys, with a key of the organization acme on a plan. */
-async function serve(plan: string, servers = 1) {
+async function serve(plan: string, servers = 1, variables: Readonly<Record<string, string>> = {}) {
   const folder = ownFolder();
   generateInto(join(folder), MANIFEST, { plans: PLANS });
   const databaseUrl = await ownDatabase();
@@ -74,7 +78,7 @@ async function serve(plan: string, servers = 1) {
   await store.organizations.setPlan("acme", plan);
   const services: Awaited<ReturnType<typeof startFolder>>[] = [];
   for (let i = 0; i < servers; i++)
-    services.push(await startFolder(folder, { KEYS_DATABASE_URL: databaseUrl }));
+    services.push(await startFolder(folder, { KEYS_DATABASE_URL: databaseUrl, ...variables }));
   let served = 0;
   const ask = async (
     path = "/v1/shop/sales",
@@ -223,6 +227,21 @@ describe("an organization with a quota of requests", () => {
     const counted = n - 1 + before;
     await ask();
     await expect.poll(async () => (await used()).slice(0, 2), SOON).toEqual([counted + 1, counted * 100 + 10]);
+  });
+
+  it("counts the time of each query that a request by OData ran itself", async () => {
+    const { ask, used, query } = await serve("large", 1, { CACHE_TTL_SECONDS: "60" });
+    const taken: number[] = [];
+    // Null, from the database and from the cache; a number; no rows; a row that is a stream.
+    const paths = ["late(1)/note", "late(1)/note", "late/$count", "wide?$top=0", "wide(1)"];
+    for (const [i, path] of paths.entries()) {
+      expect((await ask(`/odata/shop__${path}`)).status).toBe(i < 2 ? 204 : 200);
+      await expect.poll(async () => (await used())[0], SOON).toBe(i + 1);
+      const [row] = await query("SELECT sum(database_ms) AS ms FROM routewright_keys.metered");
+      taken.push(Number(row?.["ms"]));
+    }
+    const ran = taken.map((ms, i) => ms - (taken[i - 1] ?? 0) >= 250);
+    expect(ran, String(taken)).toEqual([true, false, true, true, true]);
   });
 
   it("does not count errors and refusals, nor 304", async () => {
