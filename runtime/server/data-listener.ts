@@ -61,7 +61,9 @@ export function dataApiListener(
 
 /** A path whose code cannot be loaded now. */
 function failingPath(path: string, error: unknown): DataPath {
-  const handle = (): Promise<never> => Promise.reject(error);
+  const handle = (): Promise<never> => {
+    throw error;
+  };
   const route = { path, access: { limit: "caller" }, operation: null, handle } as const;
   return pathItem([
     { ...route, method: "GET" },

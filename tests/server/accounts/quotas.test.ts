@@ -1,14 +1,10 @@
-import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
-import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
-import type { OwnFigures, Plans } from "../../../runtime/core/model/organization-plan.js";
-import { atEnd } from "../../support/at-end.js";
-import { ownDatabase, ownSchema, query, queryAt } from "../../support/database.js";
+import type { OwnFigures } from "../../../runtime/core/model/organization-plan.js";
+import { ownSchema, query } from "../../support/database.js";
 import { letPass, setClockBack } from "../../support/clock.js";
-import { post, sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
-import { generateInto, ownFolder, startFolder } from "../../support/service.js";
+import { PLANS, serveOnPlan, UPGRADE } from "./quota-servers.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -47,15 +43,6 @@ const MANIFEST = manifestOf(
     ...("note" in columns && { routewright: { cursor: true, filters: ["id"] } }),
   })),
 );
-const UPGRADE = "https://example.com/plans";
-const PLANS: Plans = {
-  small: { tier: "tier1", quota: { requests: 5 }, upgrade: UPGRADE },
-  large: { tier: "tier1", quota: { requests: 100_000 } },
-  rows: { tier: "tier1", quota: { rows: 25 } },
-  "more rows": { tier: "tier1", quota: { rows: 1000, countNotModified: true } },
-  "more bytes": { tier: "tier1", quota: { bytes: 10_000, countNotModified: true } },
-  bytes: { tier: "tier1", quota: { bytes: 1000, countNotModified: true } },
-};
 const NO_FIGURES: OwnFigures = {
   requestsPerMinute: null,
   requests: null,
@@ -65,49 +52,8 @@ const NO_FIGURES: OwnFigures = {
   members: null,
 };
 
-/** Servers over one database of keys, with a key of the organization acme on a plan. */
-async function serve(plan: string, servers = 1, variables: Readonly<Record<string, string>> = {}) {
-  const folder = ownFolder();
-  generateInto(join(folder), MANIFEST, { plans: PLANS });
-  const databaseUrl = await ownDatabase();
-  const store = await KeyDatabase.open(databaseUrl);
-  atEnd(() => store.close());
-  const made = await store.create({ tier: "tier2", user: "ann", org: "acme" });
-  if (!made.ok) throw new Error(made.problems.join(" "));
-  const { key } = made.value;
-  await store.organizations.setPlan("acme", plan);
-  const services: Awaited<ReturnType<typeof startFolder>>[] = [];
-  for (let i = 0; i < servers; i++)
-    services.push(await startFolder(folder, { KEYS_DATABASE_URL: databaseUrl, ...variables }));
-  let served = 0;
-  const ask = async (
-    path = "/v1/shop/sales",
-    headers: Readonly<Record<string, string>> = {},
-    server = 0,
-    body?: unknown,
-  ) => {
-    const url = services[server]?.url ?? "";
-    const reply = await (body === undefined
-      ? sendRequest(url, path, { key, headers })
-      : post(url, path, body, { key, headers }));
-    if (reply.status === 200) served++;
-    return reply;
-  };
-  const used = async (): Promise<readonly number[]> => {
-    const [row] = await queryAt(
-      databaseUrl,
-      'SELECT sum(requests) requests, sum(rows) "rows", sum(bytes) bytes FROM routewright_keys.month_use',
-    );
-    return [Number(row?.["requests"]), Number(row?.["rows"]), Number(row?.["bytes"])];
-  };
-  const query = (text: string) => queryAt(databaseUrl, text);
-  const restart = async (): Promise<void> => {
-    await Promise.all(services.map((service) => service.stop()));
-    for (const at of services.keys())
-      services[at] = await startFolder(folder, { KEYS_DATABASE_URL: databaseUrl });
-  };
-  return { store, services, ask, used, query, restart, served: () => served };
-}
+const serve = (plan: string, servers = 1, variables: Readonly<Record<string, string>> = {}) =>
+  serveOnPlan(MANIFEST, plan, servers, variables);
 
 describe("an organization with a quota of requests", () => {
   it("gets exactly so many, then 429 until the next month, with where to upgrade", async () => {
@@ -226,7 +172,9 @@ describe("an organization with a quota of requests", () => {
     expect(responses.map(({ status }) => status)).toEqual(expected);
     const counted = n - 1 + before;
     await ask();
-    await expect.poll(async () => (await used()).slice(0, 2), SOON).toEqual([counted + 1, counted * 100 + 10]);
+    await expect
+      .poll(async () => (await used()).slice(0, 2), SOON)
+      .toEqual([counted + 1, counted * 100 + 10]);
   });
 
   it("counts the time of each query that a request by OData ran itself", async () => {
