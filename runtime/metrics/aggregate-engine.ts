@@ -61,15 +61,21 @@ export class AggregateEngine {
     const { preparedRollUp } = await loadRollUps();
     const { relations, rollUpVersion } = this.#options;
     const keep: KeepRollUp = (rows, versionOf, make) =>
-      kept.inPlace(rows, this.#columnsIn(versionOf), (look) => make((own) => this.#prepared(own, look)));
+      kept.inPlace(rows, this.#columnsIn(versionOf, rows.relation), (look) => make((own) => this.#prepared(own, look)));
     return preparedRollUp(selection, prepared, { version, relations, rollUpVersion, keep });
   }
 
-  #columnsIn(versionOf: VersionOf): LookUpColumns {
+  /** `rollUp` is not waited for where it is missing: the relations themselves answer. */
+  #columnsIn(versionOf: VersionOf, rollUp?: Relation): LookUpColumns {
     const { relations } = this.#options;
     return (source) => {
       const [relation] = "key" in source ? source.relations : [source];
-      return relations.columns(source, relation === undefined ? null : versionOf(relation));
+      const isOfRollUp = rollUp !== undefined && relation?.join(".") === rollUp.join(".");
+      return relations.columns(
+        source,
+        relation === undefined ? null : versionOf(relation),
+        () => !isOfRollUp,
+      );
     };
   }
 

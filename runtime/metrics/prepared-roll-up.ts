@@ -19,7 +19,7 @@ export interface PreparedRelations extends PreparedGrouping {
 
 /** What was made of a roll-up in a version, kept with the form of what is asked. `make` looks columns up in these versions. */
 export type KeepRollUp = (
-  rows: { readonly name: string; readonly version: string },
+  rows: { readonly name: string; readonly version: string; readonly relation: Relation },
   versionOf: VersionOf,
   make: (prepare: (selection: Selection) => Promise<PreparedRelations>) => Promise<PreparedRelations | null>,
 ) => Promise<PreparedRelations | null>;
@@ -58,10 +58,8 @@ async function readRollUp(
   { rollUp, version }: VersionedRollUp,
 ): Promise<PreparedRelations | null> {
   const [schema, table] = rollUp.relation;
-  // One that is missing is not waited for.
-  await relations.query(rollUp.relation, { version, isStillNeeded: () => false }, () => Promise.resolve());
   const found = await keep(
-    { name: rollUp.node, version },
+    { name: rollUp.node, version, relation: rollUp.relation },
     (relation) => (relation[0] === schema && relation[1] === table ? version : sourceVersion),
     (prepare) => makeRollUp(selection, prepared.types.get(rollUp.of) ?? [], { rollUp, version }, prepare),
   );

@@ -100,7 +100,8 @@ const rollUp: RollUp = {
 };
 
 /** Asks for statements in builds of a roll-up, whose totals have a type of their own in each. */
-function rollUpKeeper() {
+function rollUpKeeper(declared = rollUp) {
+  const looked: string[] = [];
   let [total, build] = ["Decimal(38, 2)", "first build"];
   const typed = (names: readonly string[]): ResultColumns =>
     names.map((name) => ({
@@ -110,8 +111,10 @@ function rollUpKeeper() {
     }));
   const ofRollUp = ["region", "day", "org", "volume_sum"];
   const relations = new SchemaCache({
-    describe: ([, name]) =>
-      Promise.resolve({ id: name, columns: name === BY_DAY ? typed(ofRollUp) : columns }),
+    describe: ([, name]) => {
+      looked.push(name);
+      return Promise.resolve({ id: name, columns: name === BY_DAY ? typed(ofRollUp) : columns });
+    },
     changeIn: () => "none",
     onColumns: () => undefined,
   });
@@ -121,7 +124,7 @@ function rollUpKeeper() {
     describe: ({ names }) => Promise.resolve({ id: "1", columns: typed(names) }),
     rollUpVersion: () => build,
   });
-  const rolledUp = withDigest({ ...aggregate, rollUps: [rollUp] }, "rolled up");
+  const rolledUp = withDigest({ ...aggregate, rollUps: [declared] }, "rolled up");
   const made = new Set<Sql<Selection>>();
   const ask = async ({ grouping, ...selection }: Selection, [ownBuild, ownTotal] = [build, total]) => {
     [build, total] = [ownBuild, ownTotal];
@@ -131,7 +134,7 @@ function rollUpKeeper() {
     made.add(statement);
     return finished(resolved(statement, asked) as Sql);
   };
-  return { ask, made };
+  return { ask, made, looked };
 }
 
 describe("a kept statement over a roll-up", () => {
@@ -156,6 +159,15 @@ describe("a kept statement over a roll-up", () => {
     expect(rounded.text).not.toContain(BY_DAY);
     const corrected = await ask(selectionOf(), ["fourth build", "Decimal(38, 2)"]);
     expect(corrected.text).toContain(BY_DAY);
+  });
+
+  it("looks for none that lacks what is asked", async () => {
+    const lacking = rollUpKeeper({ ...rollUp, groups: rollUp.groups.filter(({ value }) => value !== "region") });
+    for (let i = 0; i < 2; i++) expect((await lacking.ask(selectionOf())).text).not.toContain(BY_DAY);
+    expect(lacking.looked).toEqual(["payments"]);
+    const { ask, looked } = rollUpKeeper();
+    await ask(selectionOf());
+    expect(looked).toContain(BY_DAY);
   });
 });
 

@@ -86,10 +86,15 @@ export class SchemaCache {
     return this.#missing.get(name) ?? null;
   }
 
-  columns(relation: RowSource, version: string | null): ResultColumns | Promise<ResultColumns> {
+  /** Where `isStillNeeded` is false one that is missing is not waited for. */
+  columns(
+    relation: RowSource,
+    version: string | null,
+    isStillNeeded = (): boolean => true,
+  ): ResultColumns | Promise<ResultColumns> {
     const cached = this.#cached(relation, version);
     if (cached !== null) return cached.columns;
-    return this.query(relation, { version, isStillNeeded: () => true }, (found) => Promise.resolve(found));
+    return this.query(relation, { version, isStillNeeded }, (found) => Promise.resolve(found));
   }
 
   /** Their columns, and those of rows derived from them, are looked up again before they are used: an answer depends on them. */
