@@ -253,16 +253,16 @@ describe("an organization with a quota of requests", () => {
   it("keeps what it used when its plan changes, which counts at once", async () => {
     const { ask, used, store, query } = await serve("small");
     while ((await ask()).status === 200);
+    const events = () =>
+      query("SELECT unit, percent, quota::int, used::int FROM routewright_keys.quota_events ORDER BY id");
+    await expect.poll(events, SOON).toHaveLength(2);
     await store.organizations.setPlan("acme", "large");
     await expect.poll(async () => (await ask()).status, SOON).toBe(200);
     expect((await ask()).headers["ratelimit"]).toMatch(/"month";r=9999\d;/);
     await store.organizations.setPlan("acme", "small");
     await expect.poll(async () => (await ask()).status, SOON).toBe(429);
     expect((await used())[0]).toBeGreaterThanOrEqual(7);
-    const events = await query(
-      "SELECT unit, percent, quota::int, used::int FROM routewright_keys.quota_events ORDER BY id",
-    );
-    expect(events).toEqual([
+    expect(await events()).toEqual([
       { unit: "requests", percent: 80, quota: 5, used: 4 },
       { unit: "requests", percent: 100, quota: 5, used: 5 },
     ]);
