@@ -61,7 +61,9 @@ export class AggregateEngine {
     const { preparedRollUp } = await loadRollUps();
     const { relations, rollUpVersion } = this.#options;
     const keep: KeepRollUp = (rows, versionOf, make) =>
-      kept.inPlace(rows, this.#columnsIn(versionOf, rows.relation), (look) => make((own) => this.#prepared(own, look)));
+      kept.inPlace(rows, this.#columnsIn(versionOf, rows.relation), (look) =>
+        make((own) => this.#prepared(own, look)),
+      );
     return preparedRollUp(selection, prepared, { version, relations, rollUpVersion, keep });
   }
 

@@ -162,7 +162,10 @@ describe("a kept statement over a roll-up", () => {
   });
 
   it("looks for none that lacks what is asked", async () => {
-    const lacking = rollUpKeeper({ ...rollUp, groups: rollUp.groups.filter(({ value }) => value !== "region") });
+    const lacking = rollUpKeeper({
+      ...rollUp,
+      groups: rollUp.groups.filter(({ value }) => value !== "region"),
+    });
     for (let i = 0; i < 2; i++) expect((await lacking.ask(selectionOf())).text).not.toContain(BY_DAY);
     expect(lacking.looked).toEqual(["payments"]);
     const { ask, looked } = rollUpKeeper();

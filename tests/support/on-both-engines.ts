@@ -89,6 +89,8 @@ const QUEUE = "holds queries by a PostgreSQL lock; the queue stands above the en
 
 /** The other suites of those folders, each with its reason. */
 export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
+  "tests/core/response/failed-compression.test.ts": "whole responses, compressed above the engines",
+  "tests/server/release/refresher.test.ts": "refreshes, which ask no database",
   "tests/core/response/abandoned-queries.test.ts":
     "holds a look-up of PostgreSQL back; who joins a query stands above the engines",
   ...reason(CONNECTIONS, ["crowds", "file-descriptors", "framing", "graceful-shutdown", "nginx"].map(http)),

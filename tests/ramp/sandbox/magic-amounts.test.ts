@@ -74,7 +74,6 @@ const STATUSES: readonly (readonly [amount: string, status: string, reason: RegE
 
 const ATTENTION: readonly (readonly [amount: string, reason: string])[] = [
   ["44.27", "RECEIPT_MISSING"],
-  ["44.29", "INVALID_INSTRUCTIONS"],
   ["44.33", "CONTRADICTION"],
   ["44.34", "REFERENCE_CHANGED"],
   ["44.35", "UNKNOWN_ORDER"],
@@ -93,6 +92,14 @@ describe("a magic amount", () => {
     const seen: Seen = await until(id, (json: Seen) => json.attention !== undefined);
     expect(Object.keys(seen.attention ?? {})).toContain(reason);
   });
+});
+
+it("a magic amount 44.29 needs attention until it is paid: INVALID_INSTRUCTIONS", async () => {
+  await world.sandbox.set({ settleMs: 600_000 });
+  const { id } = await create("44.29");
+  const seen: Seen = await until(id, (json: Seen) => json.attention !== undefined);
+  expect(Object.keys(seen.attention ?? {})).toContain("INVALID_INSTRUCTIONS");
+  await world.sandbox.set({ settleMs: 100 });
 });
 
 describe("a quote for a magic amount", () => {
