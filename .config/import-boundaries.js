@@ -95,7 +95,7 @@ export const BOUNDARIES = {
     runtime/core/model runtime/core/http runtime/core/environment runtime/core/request runtime/core/warehouse
     runtime/core/response runtime/core/handler runtime/postgres runtime/postgres/embedded runtime/pages
     runtime/server/accounts runtime/server/events runtime/server/operations runtime/server/operations/workers
-    runtime/server/release runtime/server/system runtime/server/mcp`,
+    runtime/server/release runtime/server/system runtime/server/mcp runtime/server/odata`,
   "runtime/ramp/database": list`runtime/core/model runtime/postgres/connection`,
   "runtime/ramp/accounts": list`runtime/core/model runtime/ramp/database`,
   "runtime/ramp/core": list`runtime/core/model runtime/core/http runtime/webhooks runtime/ramp/database runtime/ramp/accounts`,

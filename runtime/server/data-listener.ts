@@ -8,6 +8,7 @@ import { loadedOnce } from "../core/model/loaded-once.js";
 import { findAt } from "../core/response/content-negotiation.js";
 import type { Documents } from "../pages/documents.js";
 import { documentRoutes } from "../pages/pages.js";
+import type { Odata } from "./odata/odata.js";
 import { mcpRoutes } from "./mcp/mcp-endpoint.js";
 import type { Environment } from "./operations/environment.js";
 import type { Service } from "./system/context.js";
@@ -37,10 +38,9 @@ export function dataApiListener(
   ]);
   const locals = { gateway };
   // Loaded at the first request below its path: most servers have none, and it serves nothing that needs a setting.
-  const loadOdata = loadedOnce(async () => {
-    const { Odata } = await import("./odata/odata.js");
-    return new Odata({ gateway, documents, active });
-  });
+  const loadOdata = loadedOnce<Odata>(
+    async () => new (await import("./odata/odata.js")).Odata({ gateway, documents, active }),
+  );
   return (request, response) => {
     const path = pathOf(request.url ?? "/");
     const endpoint = findAt(active.current.served, path);
