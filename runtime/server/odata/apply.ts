@@ -156,14 +156,7 @@ export async function resolveGrouped(
     return httpError("notImplemented", { name: "$apply", reason: "a saved query fixes its groups" });
   if (filters.length > 0 && filter !== true)
     return httpError("notImplemented", { name: "filter", reason: "this set takes no conditions" });
-  const ofRows = rowNames(endpoint, aggregate);
-  const isLeft = (name: string): boolean =>
-    measures.includes(name) ? !ofRows.has(name) : groups.includes(name) && grouped.isRolledUp !== true;
-  const isOther = (name: string): boolean =>
-    (ofRows.has(name) || isMeasure(aggregate, name)) && !isLeft(name);
-  const wrong =
-    grouped.filters.find((text) => namesOf(text).some((name) => isMeasure(aggregate, name))) ??
-    having.find((text) => namesOf(text).some(isOther));
+  const wrong = wrongFilter(endpoint, aggregate, grouped);
   if (wrong !== undefined) return notOffered(`filter(${wrong})`);
   const top = readCount("top", options);
   if (isHttpError(top)) return top;
@@ -199,11 +192,27 @@ export async function resolveGrouped(
 const namesOf = (condition: string): readonly string[] =>
   condition.replaceAll(/'(?:[^']|'')*'/g, "").match(/[\p{L}_][\p{L}\p{Nd}_]*/gu) ?? [];
 
-/** What a condition on rows names: a condition on groups restricts them only where all rows of a group have the same value. */
-const rowNames = ({ spec }: ServedEndpoint, { of, filters }: Aggregate): ReadonlySet<string> =>
-  new Set((of === "metrics" ? filters : (spec.filters ?? [])).map(({ column }) => column));
+/**
+ * A condition that the endpoint would apply to other rows than OData does; undefined where there is none. Before the groups no row has a
+ * measure. Behind them only what is asked is left: the endpoint filters the rows before it groups them, which is the same for a group that
+ * is asked, since all its rows have one value, but not for its totals.
+ */
+function wrongFilter(
+  { spec }: ServedEndpoint,
+  aggregate: Aggregate,
+  { filters, groups, measures, isRolledUp, having = [] }: Grouped,
+): string | undefined {
+  const columns = aggregate.of === "metrics" ? aggregate.filters : (spec.filters ?? []);
+  const ofRows = new Set(columns.map(({ column }) => column));
+  const isLeft = (name: string): boolean =>
+    measures.includes(name) ? !ofRows.has(name) : groups.includes(name) && isRolledUp !== true;
+  const isGone = (name: string): boolean => (ofRows.has(name) || isMeasure(aggregate, name)) && !isLeft(name);
+  return (
+    filters.find((text) => namesOf(text).some((name) => isMeasure(aggregate, name))) ??
+    having.find((text) => namesOf(text).some(isGone))
+  );
+}
 
-/** Rows have no measures: a condition before the groups names none. */
 const isMeasure = ({ measures }: Aggregate, name: string): boolean =>
   measures.some((measure) => measure.name === name);
 
