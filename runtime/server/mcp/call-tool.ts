@@ -184,13 +184,13 @@ async function queryEndpoint(
   });
 }
 
-/** The next row alone is more than a call may return: it is read in part, or skipped. */
+/** The error for a row that is longer than a result may be: which parameters read part of it, and which skip it. */
 function longRow({ spec }: ServedEndpoint, offset: number | null, cursor: string | null): CallToolResult {
   const [skip] = [cursor && `cursor ${cursor}`, offset && `offset ${String(offset)}`].filter(Boolean);
   return failure(
     `The next row has more than ${String(MAX_CHARACTERS)} characters.` +
       (spec.fields === true ? " Ask for some of its columns: the parameter fields." : "") +
-      (skip === undefined ? "" : ` To go on behind it: ${skip}.`),
+      (skip === undefined ? "" : ` To continue after it: ${skip}.`),
   );
 }
 

@@ -1,4 +1,4 @@
-/** A row that is longer than a call returns: a model is told how to read it in part, and how to go on behind it. */
+/** Rows that are longer than a result may be: the error names the parameters that read part of the row, and those that skip it. */
 import { expect, it } from "vitest";
 import { ownSchema } from "../../support/database.js";
 import { sendRequest } from "../../support/http-client.js";
@@ -49,25 +49,25 @@ function rows({ text }: Told): readonly number[] {
 const TOO_LONG = "The next row has more than 20000 characters.";
 const PART = "Ask for some of its columns: the parameter fields.";
 
-it("by offset", async () => {
+it("a row that is too long can be read in part, and skipped by its offset", async () => {
   expect(rows(await query("paged"))).toEqual([1]);
   for (const offset of [1, 3])
     expect(await query("paged", { offset })).toEqual({
       isError: true,
-      text: `${TOO_LONG} ${PART} To go on behind it: offset ${String(offset + 1)}.`,
+      text: `${TOO_LONG} ${PART} To continue after it: offset ${String(offset + 1)}.`,
     });
   expect(rows(await query("paged", { offset: 2 }))).toEqual([3]);
   expect(rows(await query("paged", { offset: 1, parameters: { fields: "n" } }))).toEqual([2, 3, 4, 5]);
 });
 
-it("by cursor", async () => {
+it("a row that is too long can be skipped by a cursor", async () => {
   const { next_cursor: second } = JSON.parse((await query("followed")).text) as { next_cursor: string };
   const { isError, text } = await query("followed", { cursor: second });
-  const [, told, third] = /^(.*) To go on behind it: cursor (.+)\.$/.exec(text) ?? [];
+  const [, told, third] = /^(.*) To continue after it: cursor (.+)\.$/.exec(text) ?? [];
   expect([isError, told]).toEqual([true, `${TOO_LONG} ${PART}`]);
   expect(rows(await query("followed", { cursor: third }))).toEqual([3]);
 });
 
-it("behind others, where an endpoint has no pages", async () => {
+it("rows before one that is too long are returned where an endpoint has no pages", async () => {
   expect(rows(await query("whole"))).toEqual([1]);
 });
