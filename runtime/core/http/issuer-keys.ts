@@ -94,7 +94,10 @@ function spaced<T>(read: () => Promise<T | null>): () => Promise<T | null> {
   };
 }
 
-/** The keys at an address, which are read again by `CachedKeys`, and where a token names one that is not among them. */
+/**
+ * The keys at an address, which are read again by `CachedKeys`, and where a token names one that is not among them. `createRemoteJWKSet` of
+ * jose (6) counts the pause between its reads by `Date.now()`: with a clock that was set back an hour, tokens with a new key were 401 for as long.
+ */
 class RemoteKeys {
   readonly uri: string;
   readonly #read: () => Promise<readonly object[] | null>;

@@ -9,7 +9,7 @@ import { type Organization, organizationsIn } from "../organizations.js";
 import { type AccountPage, figuresIn, noPlan, planOf, told } from "./account.js";
 import { type OrganizationForm, organizationRoute, type FormResult } from "./forms.js";
 import { actorOf } from "./members.js";
-import { afterForm, callOf, isOfPeople, MAX_KEYS, PEOPLES_TIER } from "./overview.js";
+import { afterForm, callOf, isMemberKey, MAX_KEYS, MEMBER_KEY_TIER } from "./overview.js";
 
 const MAX_NAME = 100;
 const MAX_ALLOWED = 50;
@@ -68,7 +68,7 @@ function ownerIn({ organization, field }: OrganizationForm): KeyOwner | string {
   if (allowed.length > MAX_ALLOWED)
     return `A key is limited to at most ${String(MAX_ALLOWED)} categories and paths.`;
   const owner: KeyOwner = {
-    ...{ tier: PEOPLES_TIER, user: name, org: organization },
+    ...{ tier: MEMBER_KEY_TIER, user: name, org: organization },
     ...(expires !== "" && { expires }),
     ...(allowed.length > 0 && { allowed }),
   };
@@ -103,7 +103,7 @@ async function rotate(page: AccountPage, form: OrganizationForm): Promise<FormRe
   if (found === null || planOf(page, found.plan) === null) return noPlan(page);
   const key = isId(id) ? await keysOf(form).keyOf(form.organization, id) : null;
   if (key?.ok !== true) return noKey(page);
-  if (!isOfPeople(key.value)) return ofOperator(page);
+  if (!isMemberKey(key.value)) return ofOperator(page);
   const most = mostKeys(page, found) + MOST_REPLACED;
   if (found.keys >= most) return tooManyKeys(page, "replaced", most);
   if (!(await isFirst(form, form.field("once")))) return sentTwice(page);

@@ -34,11 +34,12 @@ import { actorOf, invitationsOf, type Member, type Membership, membersOf, member
 import { keysOf as keyNamesOf, shownUsage } from "./usage.js";
 
 /** The plan decides below it; keys that open tier3 are made by operators. */
-export const PEOPLES_TIER = "tier2";
+export const MEMBER_KEY_TIER = "tier2";
 
 /** Whether members may make a key like this one. */
-export const isOfPeople = ({ tier, allowed = [] }: Pick<KeyOwner, "tier" | "allowed">): boolean =>
-  allows(PEOPLES_TIER, tier) && !allowed.some((each) => each === "system" || each.startsWith("/v1/system/"));
+export const isMemberKey = ({ tier, allowed = [] }: Pick<KeyOwner, "tier" | "allowed">): boolean =>
+  allows(MEMBER_KEY_TIER, tier) &&
+  !allowed.some((each) => each === "system" || each.startsWith("/v1/system/"));
 
 /** Keys of an organization where its plan names no number. */
 export const MAX_KEYS = 100;
@@ -139,7 +140,7 @@ async function render(
     plan,
     keys: keys.map((key) => ({
       ...{ id: key.id, name: key.user, created: key.created ?? "", expires: lastDayOf(key.expires) },
-      ...{ allowed: key.allowed ?? [], lastUsed: key.lastUsed ?? null, isReplaceable: isOfPeople(key) },
+      ...{ allowed: key.allowed ?? [], lastUsed: key.lastUsed ?? null, isReplaceable: isMemberKey(key) },
     })),
     formId: randomUUID(),
     categories: categoriesIn(page, plan),
