@@ -111,7 +111,7 @@ describe.skipIf(!needs("dbt"))("sources that dbt has checked", () => {
     await query(`TRUNCATE "${schema}".raw_new`);
     expect((await project.run("source", "freshness")).code).toBe(1);
     expect(readFileSync(variables.DBT_SOURCES_PATH, "utf8")).not.toContain("raw_aged");
-    await expect.poll(() => stateOf("new"), { timeout: 10_000 }).toMatch(/^error;/);
+    await expect.poll(() => stateOf("new"), { timeout: 90_000 }).toMatch(/^error;/);
     expect(await stateOf("aged")).toBe(before);
     await server.stop();
   });

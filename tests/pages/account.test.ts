@@ -2,14 +2,12 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sendRequest } from "../support/http-client.js";
 import { needs } from "../support/needs.js";
 import { accountWorld, OPEN } from "../server/accounts/account-world.js";
 import { openBrowser, suiteBrowser } from "./browser.js";
 import { expectAccessible } from "./explorer/page.js";
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const FOLDER = process.env["PICTURES"];
 
@@ -68,7 +66,7 @@ describe.skipIf(!needs("chromium"))("the account page", () => {
     let rows = "";
     await expect
       .poll(async () => (rows = (await sendRequest(world.url, new URL(address).pathname, { key })).text), {
-        timeout: 20_000,
+        timeout: 90_000,
         interval: 100,
       })
       .toBe('[{"n":1}]');
@@ -108,7 +106,7 @@ describe.skipIf(!needs("chromium"))("the account page", () => {
     const link = (await page.locator("pre.once").textContent()) ?? "";
     await expect
       .poll(async () => (await sendRequest(world.url, "/v1/shop/sales", { key })).status, {
-        timeout: 20_000,
+        timeout: 90_000,
         interval: 100,
       })
       .toBe(200);
@@ -120,7 +118,7 @@ describe.skipIf(!needs("chromium"))("the account page", () => {
           await page.goto(`${world.url}/account`);
           return page.content();
         },
-        { timeout: 30_000, interval: 500 },
+        { timeout: 90_000, interval: 500 },
       )
       .toContain("/v1/shop/sales</th>");
     expect(await page.content()).toMatch(/Requests left this month \(UTC\)<\/dt>\s*<dd>249,9\d\d of 250,000/);

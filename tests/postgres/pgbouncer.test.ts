@@ -74,7 +74,7 @@ describe.skipIf(!needs("pgbouncer"))("behind a pooler in transaction mode", () =
     const { url, stop } = await startPgBouncer();
     pooler = url;
     warehouse = openPostgres({ url, statementTimeoutMs: 12_345, warn: () => undefined });
-    await vi.waitFor(() => expect(warehouse.isReachable()).resolves.toBe(true), { timeout: 10_000 });
+    await vi.waitFor(() => expect(warehouse.isReachable()).resolves.toBe(true), { timeout: 90_000 });
     return async () => {
       await warehouse.close();
       await stop();

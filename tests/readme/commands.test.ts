@@ -89,7 +89,7 @@ const SCENARIOS: Readonly<Record<string, (commands: readonly string[]) => Promis
         expect(made).toContain("A running server reads the file within 5 seconds.");
         const headers = { "X-API-Key": /sk_live_\S+/.exec(made)?.[0] ?? "" };
         const status = async () => (await fetch(response.url, { headers })).status;
-        await expect.poll(status, { timeout: 20_000 }).toBe(200);
+        await expect.poll(status, { timeout: 90_000 }).toBe(200);
       } else {
         const stdout = await shell(command, folder, env);
         if (command.includes("keys create")) expect(stdout).toContain("sk_live_");

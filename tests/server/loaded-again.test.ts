@@ -1,12 +1,10 @@
 /** Code that is loaded at its first use is loaded again where that failed, such as for want of a file descriptor. */
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { type RequestOptions, sendRequest } from "../support/http-client.js";
 import { manifestOf } from "../support/manifest.js";
 import { serve } from "../support/command.js";
 import { ownInstallation } from "../support/service.js";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const schema = await ownSchema("CREATE TABLE @.a AS SELECT 1 AS id");
 const folder = ownInstallation(

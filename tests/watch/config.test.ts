@@ -72,14 +72,14 @@ it("`serve --watch` refreshes to what `generate` writes with the config file, al
     (await fetch(`${served.url}${path}`, { headers: { "X-API-Key": "sk_live_test" } })).json();
   put(folder, "Second.");
   await expect
-    .poll(() => answer("/openapi.json"), { timeout: 30_000 })
+    .poll(() => answer("/openapi.json"), { timeout: 90_000 })
     .toMatchObject({ info: { title: "Shop" }, paths: { "/v1/shop/sales": { get: { "x-tier": "tier1" } } } });
   await expect
-    .poll(async () => JSON.stringify(await answer("/openapi.json")), { timeout: 30_000 })
+    .poll(async () => JSON.stringify(await answer("/openapi.json")), { timeout: 90_000 })
     .toContain("Second.");
   putCatalog(folder, "Number of the sale.");
   await expect
-    .poll(async () => JSON.stringify(await answer("/openapi.json")), { timeout: 30_000 })
+    .poll(async () => JSON.stringify(await answer("/openapi.json")), { timeout: 90_000 })
     .toContain("Number of the sale.");
   expect(await answer("/v1/shop/sales?shop=b")).toEqual([{ id: 2, shop: "b" }]);
   expect((await fetch(`${served.url}/v1/shop/sales?shop=b`)).status).toBe(403);

@@ -43,7 +43,7 @@ async function startTemplate(upstream: string): Promise<{ readonly url: string }
   const nginx = spawn(programPath("nginx"), ["-p", folder, "-c", "nginx.conf", "-e", `${folder}/error.log`]);
   atEnd(stopOf(nginx));
   const url = `http://127.0.0.1:${String(port)}`;
-  await vi.waitFor(() => fetch(`${url}/health`), { timeout: 20_000 });
+  await vi.waitFor(() => fetch(`${url}/health`), { timeout: 90_000 });
   return { url };
 }
 

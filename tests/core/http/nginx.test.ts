@@ -50,7 +50,7 @@ async function startNginx(upstream: string, folder = ownFolder()) {
   // SIGQUIT would wait for its connections.
   const stop = stopOf(nginx);
   const url = `http://127.0.0.1:${String(port)}`;
-  await vi.waitFor(() => fetch(`${url}/health`), { timeout: 10_000 });
+  await vi.waitFor(() => fetch(`${url}/health`), { timeout: 90_000 });
   return { url, stop };
 }
 

@@ -188,6 +188,6 @@ async function behindNginx(upstream: string): Promise<string> {
   const nginx = spawn(programPath("nginx"), ["-p", folder, "-c", "nginx.conf", "-e", `${folder}/error.log`]);
   atEnd(stopOf(nginx));
   const url = `http://127.0.0.1:${String(port)}`;
-  await vi.waitFor(() => fetch(`${url}/data/health`), { timeout: 10_000 });
+  await vi.waitFor(() => fetch(`${url}/data/health`), { timeout: 90_000 });
   return url;
 }

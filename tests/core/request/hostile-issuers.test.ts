@@ -112,10 +112,10 @@ it("an issuer that answers with anything else gets few requests, and its tokens 
         expect([address, name, asked[address] > before, few]).toEqual([address, name, true, true]);
       }
       answers[address] = undefined;
-      await expect.poll(() => status(bearer), { timeout: 20_000 }).toBe(200);
+      await expect.poll(() => status(bearer), { timeout: 90_000 }).toBe(200);
     }),
   );
-}, 120_000);
+});
 
 it("keys that say more than the library takes verify what they have signed, others nothing", async () => {
   const pairs = Array.from({ length: 12 }, () => generateKeyPairSync("ec", { namedCurve: "P-256" }));

@@ -45,7 +45,7 @@ export const startNginx: StartEdge = async (upstream, change = (text) => text) =
   const nginx = spawn(programPath("nginx"), ["-p", folder, "-c", "nginx.conf", "-e", `${folder}/error.log`]);
   atEnd(stopOf(nginx));
   const url = `http://127.0.0.1:${String(port)}`;
-  await vi.waitFor(() => fetch(`${url}/health`), { timeout: 20_000 });
+  await vi.waitFor(() => fetch(`${url}/health`), { timeout: 90_000 });
   return { url, cache: { purgeUrl: `${url}/purge`, purgeMethod: "PURGE", token: TOKEN } };
 };
 

@@ -84,7 +84,7 @@ for (const [name, programs, start] of EDGES) {
       await ask("/v1/shop/rates");
       const now = await change();
       service.recordBuilds([{ node: "model.test.rates", completedAt: Date.now() }]);
-      await vi.waitFor(async () => expect(await label("/v1/shop/rates")).toBe(now), { timeout: 20_000 });
+      await vi.waitFor(async () => expect(await label("/v1/shop/rates")).toBe(now), { timeout: 90_000 });
     });
 
     it("do not hide that a key is unknown", async () => {

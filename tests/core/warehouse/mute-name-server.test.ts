@@ -120,5 +120,5 @@ describe.skipIf(!canMount || !needs("redis-server"))("a name server that no long
 
     names.addresses.set("database.test", ["127.0.0.1"]);
     await expect.poll(rows, { timeout: 60_000, interval: 200 }).toBe(200);
-  }, 180_000);
+  });
 });

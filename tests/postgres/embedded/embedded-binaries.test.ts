@@ -2,12 +2,11 @@ import { chmod, cp, mkdtemp, readdir, readFile, readlink, rm } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { type Binaries, findBinaries, runnable } from "../../../runtime/postgres/embedded/binaries.js";
 
 /** Generous: a tree is 60 MB, and machines are slow when they run everything at once. */
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 const isRoot = process.geteuid?.() === 0;
 

@@ -18,7 +18,6 @@ const MODULE = new URL("../../../runtime/postgres/embedded/embedded-postgres.ts"
 /** One cluster for the tests that do not depend on what the one before has left; mode 0700, so as root also hard to reach. */
 let dataDir: string;
 /** Generous: machines are slow when they run everything at once. */
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 const PATIENCE = { timeout: 60_000, interval: 100 };
 
 const running = new Set<EmbeddedPostgres>();

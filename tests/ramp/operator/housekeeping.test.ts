@@ -112,4 +112,4 @@ it("refreshes capabilities of the other projects while providers do not answer, 
   await new Promise((passed) => setTimeout(passed, 1_000));
   expect([open, asked]).toEqual([0, then]);
   expect(await world.holds(REFRESHED, [slow])).toBe(false);
-}, 90_000);
+});

@@ -1,14 +1,12 @@
 /** What people do on the account page, over HTTP. */
 import { createServer, request } from "node:http";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sendRequest } from "../../support/http-client.js";
 import { listen } from "../../support/port.js";
 import type { Browser } from "./account-world.js";
 import { accountWorld, keyIn, linkIn, OPEN, type World } from "./account-world.js";
 
-vi.setConfig({ testTimeout: 120_000 });
-
-const SOON = { timeout: 20_000, interval: 200 };
+const SOON = { timeout: 90_000, interval: 200 };
 
 const rowsOf = (world: World, key: string) => sendRequest(world.url, "/v1/shop/sales", { key });
 

@@ -1,11 +1,9 @@
 /** Attacks on invitations, roles, the choice of an organization and the display of keys, over HTTP. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sendRequest } from "../../support/http-client.js";
 import { accountWorld, Browser, keyIn, linkIn, OPEN } from "./account-world.js";
 
-vi.setConfig({ testTimeout: 120_000 });
-
-const SOON = { timeout: 20_000, interval: 200 };
+const SOON = { timeout: 90_000, interval: 200 };
 const world = await accountWorld();
 let people = 0;
 

@@ -1,10 +1,8 @@
 /** Attacks on sessions, forms and the sign-in of the account page, over HTTP. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sendRequest } from "../../support/http-client.js";
 import type { Browser } from "./account-world.js";
 import { accountWorld, OPEN, OPERATOR, type Page } from "./account-world.js";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const COOKIE = "routewright-session";
 const world = await accountWorld();

@@ -59,7 +59,7 @@ const listed = async ({ store }: Followed): Promise<readonly StoredKey[]> => [
   ...made(await store.keys()).values(),
 ];
 
-const KNOWN = { timeout: 20_000, interval: 20 };
+const KNOWN = { timeout: 90_000, interval: 20 };
 
 describe.each([
   ["a key file", inFile],

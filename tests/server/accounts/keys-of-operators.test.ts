@@ -1,8 +1,6 @@
 /** What members of an organization may do with keys that an operator made, and who may become a member, over HTTP. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { accountWorld, type Browser, keyIn, type World } from "./account-world.js";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const world = await accountWorld();
 let numbers = 0;

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import pino from "pino";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { COMPILED_ONCE } from "../../support/compiled-once.js";
 import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
 import { MeteringPush } from "../../../runtime/server/accounts/metering-push.js";
@@ -14,8 +14,6 @@ import { routewright } from "../../commands/run.js";
 import { atEnd } from "../../support/at-end.js";
 import { ownDatabase, queryAt } from "../../support/database.js";
 import { ownFolder } from "../../support/service.js";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 /** A database of keys with the organizations cus_1 and cus_2, whose hours are open from the year's beginning. */
 async function metered() {

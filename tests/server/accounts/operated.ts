@@ -9,7 +9,7 @@ import { generateInto, KEYS, ownFolder, startFolder } from "../../support/servic
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Json = Record<string, any>;
 
-export const SOON = { timeout: 20_000, interval: 200 };
+export const SOON = { timeout: 90_000, interval: 200 };
 export const PLANS: Plans = { free: { tier: "tier1", requestsPerMinute: 70 }, pro: { tier: "tier2" } };
 export const OPERATOR = "sk_live_operator";
 export const OTHER_OPERATOR = "sk_live_other_operator";

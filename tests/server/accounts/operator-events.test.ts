@@ -1,6 +1,6 @@
 /** Events of keys, plans and quotas for operators, by every way to change them. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { OWN_FIGURES, type OwnFigures } from "../../../runtime/core/model/organization-plan.js";
 import { KeyDatabase } from "../../../runtime/server/accounts/key-database.js";
 import { OPERATOR_EVENTS } from "../../../runtime/server/events/operator-events.js";
@@ -10,9 +10,7 @@ import { ownDatabase, queryAt } from "../../support/database.js";
 import { sendRequest } from "../../support/http-client.js";
 import { accountWorld, keyIn, OPEN, OPERATOR } from "./account-world.js";
 
-vi.setConfig({ testTimeout: 60_000 });
-
-const SOON = { timeout: 20_000, interval: 50 };
+const SOON = { timeout: 90_000, interval: 50 };
 const UNLIMITED = "sk_live_unlimited";
 const FIVE = {
   ...Object.fromEntries(OWN_FIGURES.map((figure) => [figure, null])),

@@ -1,15 +1,13 @@
 /** Who may call the paths of operators, and what OpenAPI says of them. */
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv } from "ajv";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { operatorRoutes } from "../../../runtime/server/accounts/operators/routes.js";
 import type { Operators } from "../../../runtime/server/accounts/operators/operators.js";
 import { proxyOf } from "../../support/database-proxy.js";
 import { sendRequest } from "../../support/http-client.js";
 import { KEYS, startFolder } from "../../support/service.js";
 import { type Json, OPERATOR, ownOperated } from "./operated.js";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const { call, database, folder, made, service } = await ownOperated();
 

@@ -1,9 +1,7 @@
 /** What operators do over HTTP with organizations, keys and plans. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { queryAt } from "../../support/database.js";
 import { OTHER_OPERATOR, ownOperated, PLANS, SOON } from "./operated.js";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const { call, database, made, rowsOf } = await ownOperated();
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { workerRenderer } from "../../../generator/watch/worker-renderer.js";
 import type { ApiKey } from "../../../runtime/core/model/caller.js";
 import { type Plans, withPlan } from "../../../runtime/core/model/organization-plan.js";
@@ -11,9 +11,7 @@ import { sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { generateInto, ownFolder, startFolder } from "../../support/service.js";
 
-vi.setConfig({ testTimeout: 60_000 });
-
-const SOON = { timeout: 20_000, interval: 20 };
+const SOON = { timeout: 90_000, interval: 20 };
 const schema = await ownSchema("CREATE TABLE @.sales (id int); CREATE TABLE @.staff (id int)");
 
 const model = (name: string, category: string, tier: string) => ({

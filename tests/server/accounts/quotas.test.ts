@@ -6,9 +6,7 @@ import { letPass, setClockBack } from "../../support/clock.js";
 import { manifestOf } from "../../support/manifest.js";
 import { PLANS, serveOnPlan, UPGRADE } from "./quota-servers.js";
 
-vi.setConfig({ testTimeout: 60_000 });
-
-const SOON = { timeout: 20_000, interval: 20 };
+const SOON = { timeout: 90_000, interval: 20 };
 const schema = await ownSchema(`
   CREATE TABLE @.sales AS SELECT generate_series(1, 10) AS id;
   CREATE TABLE @.large AS SELECT generate_series(1, 300) AS id;

@@ -10,7 +10,7 @@ import { proxyOf } from "../../support/database-proxy.js";
 import { ownRole } from "../../support/database-roles.js";
 import { hashOf } from "../../../runtime/core/request/keyring.js";
 
-const SOON = { timeout: 20_000, interval: 20 };
+const SOON = { timeout: 90_000, interval: 20 };
 const OWNER = { tier: "tier1", user: "ann", org: "acme" } as const;
 
 async function withKey() {

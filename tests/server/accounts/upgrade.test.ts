@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { HASH_PREFIX, hashOf } from "../../../runtime/core/request/keyring.js";
 import type { RunningService } from "../../../runtime/server/server.js";
 import { routewright } from "../../commands/run.js";
@@ -8,8 +8,6 @@ import { ownDatabase } from "../../support/database.js";
 import { sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { generateInto, ownFolder, startFolder } from "../../support/service.js";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const KEYS = Array.from({ length: 10_000 }, (_, i) => `sk_live_${String(i).padStart(43, "k")}`);
 

@@ -1,14 +1,12 @@
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { run, serve } from "../../support/command.js";
 import { databaseUrl, ownDatabase } from "../../support/database.js";
 import { sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { ownInstallation } from "../../support/service.js";
 
-vi.setConfig({ testTimeout: 120_000 });
-
 /** Two seconds of a server; the machine of the tests has other things to do too. */
-const SOON = { timeout: 20_000, interval: 100 };
+const SOON = { timeout: 90_000, interval: 100 };
 
 it("two workers know of a key of the database that a command creates, rotates and revokes", async () => {
   const model = { name: "a", tags: ["production", "s", "api:a"], columns: { id: "int" } };

@@ -1,5 +1,5 @@
 /** Events where their database is away or takes none, and what a stop leaves in it. */
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { serve } from "../../support/command.js";
 import { ownDatabase, queryAt } from "../../support/database.js";
 import { proxyThatFails } from "../../support/database-proxy.js";
@@ -8,9 +8,7 @@ import { manifestOf } from "../../support/manifest.js";
 import { ownInstallation, startManifest } from "../../support/service.js";
 import { listenTo } from "./event-client.js";
 
-vi.setConfig({ testTimeout: 90_000 });
-
-const SOON = { timeout: 10_000, interval: 50 };
+const SOON = { timeout: 90_000, interval: 50 };
 const FEED = "/v1/system/events.atom";
 const manifest = manifestOf([{ name: "orders", columns: { id: "int" } }]);
 

@@ -2,15 +2,13 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
 import { databaseUrl } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { childrenOf, isAlive } from "../../support/processes.js";
 import { freePort } from "../../support/port.js";
 import { generateInto, ownFolder } from "../../support/service.js";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const BIN = join(import.meta.dirname, "../../../generator/bin/routewright.js");
 const MODELS = [{ name: "api_a", tags: ["production", "s", "api:a"], columns: { id: "int" } }];

@@ -18,7 +18,7 @@ import { newCustomer, onramp, ownWorld } from "../../ramp/support/world.js";
 
 const TEMPLATES = join(import.meta.dirname, "../../../templates/docker");
 const read = (file: string): string => readFileSync(join(TEMPLATES, file), "utf8");
-const POLL = { timeout: 30_000, interval: 100 };
+const POLL = { timeout: 90_000, interval: 100 };
 
 interface ScrapeConfig {
   readonly job_name: "data-api" | "ramp";

@@ -103,5 +103,5 @@ export async function until(
   role = "data",
 ): Promise<void> {
   const fresh = (): number => servingPids(running, role).filter((pid) => !gone.includes(pid)).length;
-  await expect.poll(fresh, { timeout: 30_000, interval: 50 }).toBe(workers);
+  await expect.poll(fresh, { timeout: 90_000, interval: 50 }).toBe(workers);
 }
