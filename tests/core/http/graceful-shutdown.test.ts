@@ -8,11 +8,13 @@ import { askRaw } from "../../support/http-client.js";
 
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/** Answers "done" after so many milliseconds. */
+/** Answers "done" after so many milliseconds, and says that it has the request. */
 const after =
-  (milliseconds: number): RequestListener =>
-  (_, response) =>
-    void setTimeout(() => response.end("done"), milliseconds);
+  (milliseconds: number, has: () => void = () => undefined): RequestListener =>
+  (_, response) => {
+    has();
+    setTimeout(() => response.end("done"), milliseconds);
+  };
 
 interface Caller {
   readonly socket: Socket;
@@ -53,10 +55,15 @@ describe("a server that stops", () => {
   });
 
   it("says that it closes with the answer that is under way", async () => {
-    const server = await listen(after(900), "127.0.0.1", 0);
+    let requests = 0;
+    const server = await listen(
+      after(900, () => requests++),
+      "127.0.0.1",
+      0,
+    );
     const caller = await callerOf(server);
     caller.socket.write(GET);
-    await sleep(50);
+    await expect.poll(() => requests).toBe(1);
     const stopped = server.stop();
     expect(await caller.closed).toMatch(/^HTTP\/1.1 200 .*Connection: close.*done$/s);
     await stopped;

@@ -82,7 +82,7 @@ it.skipIf(disk === null)(
     };
     const filled = fill().then(() => spool.finish(END, null));
     // 8 MB hold 27 chunks; one more is in memory.
-    await vi.waitFor(() => expect(count).toBeGreaterThan(20));
+    await expect.poll(() => count).toBeGreaterThan(20);
     for (let i = 0; i < 100; i++) {
       const { value } = await spool.next();
       expect(chunk(i).equals(value as Buffer), `chunk ${String(i)}`).toBe(true);
