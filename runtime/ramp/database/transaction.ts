@@ -19,6 +19,20 @@ export class PreconditionFailed extends Error {
   }
 }
 
+/** Classes of SQLSTATE that are about what is written: data, constraints, the ramp's own guards (`RW…`). */
+const REFUSED_CLASSES: ReadonlySet<string> = new Set(["22", "23", "RW"]);
+
+/**
+ * By which error code, and which constraint, the database refuses what was written, as it would each time; null: another error,
+ * such as a lost connection. Its message can hold values.
+ */
+export function refusedWrite(error: unknown): string | null {
+  const { code, constraint } = error as { readonly code?: unknown; readonly constraint?: unknown };
+  if (typeof code !== "string" || !/^[0-9A-Z]{5}$/.test(code) || !REFUSED_CLASSES.has(code.slice(0, 2)))
+    return null;
+  return typeof constraint === "string" ? `${code} ${constraint}` : code;
+}
+
 /**
  * Condition on the driving table of every statement of a project. Row-level security alone gives the right rows, but reads the
  * indexes of all projects: its policies are joined with OR.

@@ -6,6 +6,7 @@ import {
   type OperatorTransaction,
   PreconditionFailed,
   type ProjectTransaction,
+  refusedWrite,
 } from "../database/transaction.js";
 import { type Intent, isErased, nextStep, type Progress, type Step } from "./intent.js";
 import { lockIntent, readIntent } from "./intent-rows.js";
@@ -71,20 +72,6 @@ export async function processLeased<T>(ramp: IntentContext, leased: Intent, onId
     if (recorded.idle) return recorded.idle.value;
     intent = recorded.intent;
   }
-}
-
-/** Classes of SQLSTATE that are about what is written: data, constraints, the ramp's own guards (`RW…`). */
-const REFUSED_CLASSES: ReadonlySet<string> = new Set(["22", "23", "RW"]);
-
-/**
- * By which error code, and which constraint, the database refuses what was written, as it would each time; null: another error,
- * such as a lost connection. Its message can hold values.
- */
-function refusedWrite(error: unknown): string | null {
-  const { code, constraint } = error as { readonly code?: unknown; readonly constraint?: unknown };
-  if (typeof code !== "string" || !/^[0-9A-Z]{5}$/.test(code) || !REFUSED_CLASSES.has(code.slice(0, 2)))
-    return null;
-  return typeof constraint === "string" ? `${code} ${constraint}` : code;
 }
 
 /** An intent as recorded, with the caller's value once it is idle. */
