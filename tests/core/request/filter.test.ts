@@ -103,6 +103,9 @@ describe("an expression selects", () => {
     ["year(at) eq 2024", [1, 2]],
     ["year(at) ne 2024", [3, 4, 5]],
     ["year(at) lt 2024 or month(at) eq 1", [3, 5]],
+    // Years that no four digits write.
+    ["year(at) le 12000 and year(at) gt -12000", [1, 2, 3, 5]],
+    ["year(at) eq 10000 or year(at) lt 0", []],
     ["day(at) in (1, 29)", [1, 2]],
     ["date(at) le 2024-02-29", [1, 5]],
     ["at gt 2024-02-29T23:59:59.999Z and at lt 2024-03-01T05:30:00.001+05:30", [2]],
