@@ -89,10 +89,10 @@ describe("an hour", () => {
   });
 });
 
-/** A billing system that answers so, after a time, and what it was sent. */
+/** A billing system that answers so, once it may, and what it was sent. */
 async function billing(
   answer: (body: string, request: IncomingMessage) => readonly [number, string?] = () => [204],
-  afterMs = 0,
+  mayAnswer: Promise<void> = Promise.resolve(),
 ) {
   const bodies: string[] = [];
   const headers: IncomingMessage["headers"][] = [];
@@ -106,7 +106,7 @@ async function billing(
         headers.push(request.headers);
         const [status, text = ""] = answer(body, request);
         if (status === 0) request.socket.destroy();
-        else setTimeout(() => response.writeHead(status).end(text), afterMs);
+        else void mayAnswer.then(() => response.writeHead(status).end(text));
       });
   });
   server.listen(0, "127.0.0.1");
@@ -232,12 +232,15 @@ describe("METERING_URL", () => {
   });
 
   it("is asked for nothing more by a server that stops", async () => {
-    const { url, bodies } = await billing(() => [204], 300);
+    let answer = (): void => undefined;
+    const { url, bodies } = await billing(undefined, new Promise((resolve) => (answer = resolve)));
     const { make } = await pushTo(url, "stripe", many(60));
     const push = make();
     void push.push();
     await expect.poll(() => bodies.length, { interval: 10 }).toBeGreaterThan(0);
-    await push.close();
+    const closing = push.close();
+    answer();
+    await closing;
     expect(bodies.length).toBeLessThanOrEqual(10);
   });
 

@@ -11,7 +11,8 @@ import { sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { generateInto, ownFolder, startFolder } from "../../support/service.js";
 
-const SOON = { timeout: 90_000, interval: 20 };
+/** Each look is a request: those of a minute use no window up but that of the plan `small`. */
+const SOON = { timeout: 90_000, interval: 100 };
 const schema = await ownSchema("CREATE TABLE @.sales (id int); CREATE TABLE @.staff (id int)");
 
 const model = (name: string, category: string, tier: string) => ({
@@ -32,7 +33,7 @@ const REBUILT = manifestOf([
 const PLANS: Plans = {
   small: { tier: "tier1", requestsPerMinute: 7 },
   shop: { tier: "tier3", allowed: ["shop"] },
-  large: { tier: "tier3", requestsPerMinute: 70 },
+  large: { tier: "tier3", requestsPerMinute: 7000 },
 };
 
 async function serve(plans: Plans = PLANS) {
@@ -45,7 +46,8 @@ async function serve(plans: Plans = PLANS) {
   writeFileSync(manifest, JSON.stringify(REBUILT));
   const options = { manifest, title: null, generated: folder, allowEdited: false, guard: null };
   const renderer = workerRenderer(options);
-  const service = await startFolder(folder, { KEYS_DATABASE_URL: databaseUrl }, { renderer });
+  const variables = { KEYS_DATABASE_URL: databaseUrl, RATE_LIMITS: "tier0=3000" };
+  const service = await startFolder(folder, variables, { renderer });
   const made = await store.create({ tier: "tier2", user: "ann", org: "acme" });
   if (!made.ok) throw new Error(made.problems.join(" "));
   const { key } = made.value;
@@ -67,7 +69,7 @@ describe("the keys of an organization with a plan", () => {
     await limited("1000");
     expect((await ask("/v1/people/staff")).status).toBe(200);
     expect(await setPlan("large")).toBe(true);
-    await limited("70");
+    await limited("7000");
     expect((await ask("/v1/people/staff")).status).toBe(200);
     await setPlan("small");
     await limited("7");
@@ -94,11 +96,11 @@ describe("the keys of an organization with a plan", () => {
   it("open tier0 only where the plan is not served, until a release has it", async () => {
     const { folder, service, ask, limited, setPlan } = await serve({ small: { tier: "tier1" } });
     await setPlan("large");
-    await limited("100");
+    await limited("3000");
     expect((await ask("/v1/shop/sales")).status).toBe(403);
     generateInto(folder, MANIFEST, { plans: PLANS });
     await service.reload();
-    await limited("70");
+    await limited("7000");
     expect((await ask("/v1/people/staff")).status).toBe(200);
   });
 
@@ -106,9 +108,9 @@ describe("the keys of an organization with a plan", () => {
     const { folder, service, ask, limited, setPlan } = await serve();
     await setPlan("large");
     expect(await service.refresh()).toMatchObject({ status: "reloaded" });
-    await limited("70");
+    await limited("7000");
     expect((await ask("/v1/people/staff")).status).toBe(200);
-    generateInto(folder, MANIFEST, { plans: { ...PLANS, large: { tier: "tier1", requestsPerMinute: 69 } } });
+    generateInto(folder, MANIFEST, { plans: { ...PLANS, large: { tier: "tier1", requestsPerMinute: 6999 } } });
     await service.reload();
     expect((await ask("/v1/people/staff")).status).toBe(403);
     generateInto(folder, MANIFEST, { plans: { ...PLANS, large: { tier: "tier3", allowed: ["people"] } } });
@@ -121,7 +123,7 @@ describe("the keys of an organization with a plan", () => {
     const { folder, manifest, service, ask, limited, setPlan } = await serve();
     await setPlan("large");
     await service.refresh();
-    await limited("70");
+    await limited("7000");
     writeFileSync(manifest, "{");
     generateInto(folder, MANIFEST, { plans: { ...PLANS, large: { tier: "tier1" } } });
     await service.reload();
@@ -131,9 +133,9 @@ describe("the keys of an organization with a plan", () => {
   it("keep it at a refresh from the manifest", async () => {
     const { service, limited, setPlan } = await serve();
     await setPlan("large");
-    await limited("70");
+    await limited("7000");
     expect(await service.refresh()).toMatchObject({ status: "reloaded", endpoints: 2 });
-    await limited("70");
+    await limited("7000");
   });
 
   it("are those of an organization that has keys", async () => {

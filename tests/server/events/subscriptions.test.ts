@@ -207,14 +207,12 @@ describe("a subscription", () => {
       .toBe(403);
     build(Date.now() - 4000, ["costs", "items"]);
     await expect.poll(() => second.received.length, SOON).toBe(2);
+    const unknown =
+      "SELECT unknown_since IS NOT NULL AS unknown FROM routewright_events.subscriptions ORDER BY created_at LIMIT 1";
+    await expect.poll(() => queryAt(databaseUrl, unknown), SOON).toEqual([{ unknown: true }]);
     await sleep(1500);
     expect([first.received.length, second.received.length]).toEqual([1, 2]);
     expect(second.received[1]?.body).toContain("/v1/shop/items");
-    const [row] = await queryAt(
-      databaseUrl,
-      "SELECT unknown_since IS NOT NULL AS unknown FROM routewright_events.subscriptions ORDER BY created_at",
-    );
-    expect(row).toEqual({ unknown: true });
   });
 
   it("is served although others never answer, redirect, or answer without an end, and each of those is tried again later", async () => {
@@ -243,20 +241,23 @@ describe("a subscription", () => {
     await expect.poll(() => good.received.length, SOON).toBe(1);
     build(Date.now() - 1000, ["orders"]);
     await expect.poll(() => good.received.length, SOON).toBe(2);
+    // One that has failed is tried again after a minute: on a slow machine while another one fails for the first time.
     const results = () =>
       queryAt(
         databaseUrl,
-        "SELECT last_result, attempts FROM routewright_events.subscriptions ORDER BY created_at",
+        `SELECT last_result, attempts > 0 AS failed, attempt_at > last_result_at + interval '50 s' AS later
+         FROM routewright_events.subscriptions ORDER BY created_at`,
       );
-    await expect.poll(results, { timeout: 90_000 }).toEqual([
-      { last_result: "timeout", attempts: 1 },
+    await expect.poll(results).toEqual([
+      { last_result: "timeout", failed: true, later: true },
       // Its head says that it has the event.
-      { last_result: "200", attempts: 0 },
-      { last_result: "307", attempts: 1 },
-      { last_result: "204", attempts: 0 },
+      { last_result: "200", failed: false, later: false },
+      { last_result: "307", failed: true, later: true },
+      { last_result: "204", failed: false, later: false },
     ]);
     expect(target.received).toEqual([]);
-    expect(process.memoryUsage().rss - memory).toBeLessThan(200 * 1024 * 1024);
+    // Of an answer of 1 GiB.
+    expect(process.memoryUsage().rss - memory).toBeLessThan(500 * 1024 * 1024);
   });
 });
 

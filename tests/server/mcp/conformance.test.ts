@@ -52,7 +52,7 @@ describe.skipIf(!needs("conformance"))("the official conformance suite finds no 
     const output = await outputOf(
       join(suite, "../../node/bin/node"),
       [suite, "server", "--url", `${url}/mcp`, "--scenario", scenario, "--spec-version", revision],
-      { cwd: ownFolder(), timeout: 60_000 },
+      { cwd: ownFolder() },
     );
     const found = [...output.matchAll(/\[([\w-]+) *\]\s*\S*(?:FAILURE|WARNING)/g)].map(([, check]) => check);
     expect(found.sort()).toEqual(scenario === "server-stateless" ? NOT_TESTABLE : []);

@@ -28,7 +28,8 @@ describe("what a request holds", () => {
     const start = performance.now();
     const { text } = await sendRequest(url, "/odata/shop__wide(1)");
     expect((JSON.parse(text) as { note: string }).note).toHaveLength(BLANKS + 1);
-    expect(performance.now() - start).toBeLessThan(20_000);
+    // Minutes where each blank is the start of a search for the end.
+    expect(performance.now() - start).toBeLessThan(60_000);
   });
 
   it("of a batch is 8 MiB, of documents too", async () => {

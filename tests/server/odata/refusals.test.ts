@@ -176,8 +176,9 @@ describe("access", () => {
   });
 
   it("a request counts against the window of its key", async () => {
+    // No other test asks with it: its window begins here.
     const left = async () =>
-      Number((await ask("/shop__orders?$top=1", basic(KEYS.tier1))).headers["x-ratelimit-remaining"]);
+      Number((await ask("/shop__orders?$top=1", basic(KEYS.tier0))).headers["x-ratelimit-remaining"]);
     const before = await left();
     expect(await left()).toBe(before - 1);
   });

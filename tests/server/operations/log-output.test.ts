@@ -12,7 +12,7 @@ import { generateInto, ownFolder } from "../../support/service.js";
 
 const BIN = join(import.meta.dirname, "../../../generator/bin/routewright.js");
 const MODELS = [{ name: "api_a", tags: ["production", "s", "api:a"], columns: { id: "int" } }];
-const STARTED = { timeout: 60_000, interval: 100 };
+const STARTED = { timeout: 90_000, interval: 100 };
 
 interface Served {
   readonly child: ChildProcess;

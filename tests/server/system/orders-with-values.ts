@@ -54,6 +54,8 @@ const API_KEYS = JSON.stringify({
   sk_live_acme: owner("tier0", "acme"),
   sk_live_globex: owner("tier0", "globex"),
   sk_live_all: owner("tier3", "*"),
+  /** For one request after the other of a window that begins with the first. */
+  sk_live_counted: owner("tier0", "acme"),
   sk_live_listed: owner("tier3", "acme", { allowed: ["/v1/shop/before"] }),
 });
 /** Serves orders of two organizations, by endpoints with and without what changes which values they list. */
