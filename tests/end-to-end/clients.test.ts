@@ -277,7 +277,7 @@ const sections = new Map(
 );
 
 describe.each(Object.entries(CLIENTS))("%s", (name, { needs: programs, run, prints = EXPECTED }) => {
-  it.skipIf(!needs(...programs))("reads all rows", { timeout: 120_000 }, async () => {
+  it.skipIf(!needs(...programs))("reads all rows", async () => {
     expect((await run(sections.get(name) ?? "")).trim()).toBe(prints);
   });
 });

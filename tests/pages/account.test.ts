@@ -90,8 +90,10 @@ describe.skipIf(!needs("chromium"))("the account page", () => {
     await page.getByRole("link", { name: "Sign in" }).click();
     await page.getByLabel("Name").fill("ben@example.com");
     await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("button", { name: "Create a key" }).waitFor();
     await look(page, "first");
     await page.getByRole("button", { name: "Create a key" }).click();
+    await page.locator("pre.once").first().waitFor();
     const key = /sk_live_rw_[\w-]{49}/.exec(await page.content())?.[0] ?? "";
     const organization = (await page.locator("h2 small").textContent()) ?? "";
     const own = { requests: 250_000, bytes: 5_000_000_000 };
@@ -101,9 +103,13 @@ describe.skipIf(!needs("chromium"))("the account page", () => {
     await page.getByLabel("Limited to").fill("shop /v1/people/staff");
     await page.getByLabel("Last day").fill("2099-01-31");
     await page.getByRole("button", { name: "Create a key" }).click();
+    await page.locator("pre.once").filter({ hasNotText: key }).first().waitFor();
+    await page.locator("pre.once").first().waitFor();
     await page.getByRole("button", { name: "Make a link" }).click();
+    const shown = page.locator("pre.once", { hasText: "/account/invitation?" });
+    await shown.waitFor();
     await look(page, "invitation-link");
-    const link = (await page.locator("pre.once").textContent()) ?? "";
+    const link = (await shown.textContent()) ?? "";
     await expect
       .poll(async () => (await sendRequest(world.url, "/v1/shop/sales", { key })).status, {
         timeout: 90_000,
@@ -121,7 +127,9 @@ describe.skipIf(!needs("chromium"))("the account page", () => {
         { timeout: 90_000, interval: 500 },
       )
       .toContain("/v1/shop/sales</th>");
-    expect(await page.content()).toMatch(/Requests left this month \(UTC\)<\/dt>\s*<dd>249,9\d\d of 250,000/);
+    await expect
+      .poll(() => page.content())
+      .toMatch(/Requests left this month \(UTC\)<\/dt>\s*<dd>249,9\d\d of 250,000/);
     for (const details of await page.locator("summary").all()) await details.click();
     await look(page, "whole");
     const other = await openBrowser();
@@ -143,7 +151,7 @@ describe.skipIf(!needs("chromium"))("the account page", () => {
     await page.getByLabel("Name").fill("cat@example.com");
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("button", { name: "Create a key" }).click();
-    expect(await page.locator("pre.once").first().textContent()).toMatch(/^sk_live_rw_/);
+    await expect.poll(() => page.locator("pre.once").first().textContent()).toMatch(/^sk_live_rw_/);
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByText("Get a key for Shop data").waitFor();
     await context?.close();

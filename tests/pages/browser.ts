@@ -21,7 +21,10 @@ export async function openBrowser(): Promise<{ context: BrowserContext; close: (
     executablePath: programPath("chromium"),
     args: ARGS,
     viewport: { width: 1280, height: 900 },
+    timeout: 150_000,
   });
+  // Bounds of what never comes, as those of `expect.poll`.
+  context.setDefaultTimeout(90_000);
   return {
     context,
     async close() {

@@ -1,6 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { COMPILED_ONCE } from "../support/compiled-once.js";
 import { ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
@@ -44,6 +44,10 @@ interface Shown {
 }
 const text = async (path: string, key?: string): Promise<string> =>
   (await sendRequest(url, path, key === undefined ? {} : { key })).text;
+
+// They are read for the first that asks, who waits for two seconds at most.
+const areRead = async (): Promise<void> => expect(await text("/openapi.json")).toContain("Secretville");
+await vi.waitFor(areRead, { timeout: 90_000 });
 
 it("OpenAPI shows a real row where everybody may read one without a filter, and nothing else of the data", async () => {
   for (const key of [undefined, KEYS.tier3]) {
@@ -95,6 +99,17 @@ it("the catalogue shows its values by column, with all digits", async () => {
     "/v1/shop/locked": [null, null, null, null],
     "/v1/shop/owned": [null, null, null, null],
   });
+});
+
+it("a row that was late is read once more", async () => {
+  const own = await ownSchema(`
+    CREATE TABLE @.late (until timestamptz);
+    CREATE VIEW @.orders AS SELECT 'Lateville' AS city FROM @.late
+      WHERE CASE WHEN clock_timestamp() < until THEN pg_sleep(60) IS NOT NULL ELSE true END`);
+  const orders = { ...model("orders"), schema: own, columns: { city: "text" } };
+  const late = await serveManifest(manifestOf([orders]));
+  await query(`INSERT INTO ${own}.late SELECT clock_timestamp() + interval '0.9 seconds'`);
+  await expect.poll(async () => (await sendRequest(late, "/openapi.json")).text).toContain("Lateville");
 });
 
 it("a document is the same until the next build, and asks the database once", async () => {

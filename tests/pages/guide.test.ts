@@ -50,7 +50,7 @@ describe.skipIf(!needs("chromium", "curl"))("/guide", () => {
 
   it("has calls with this API's own addresses, which answer", async () => {
     const { page, problems } = await open();
-    expect(await codeOf(page, "Base address")).toBe(url);
+    await expect.poll(() => codeOf(page, "Base address")).toBe(url);
     const run = async (name: string) => output("sh", "-c", `${await codeOf(page, name)} -s`);
     expect(JSON.parse(await run("First call"))).toHaveLength(5);
     expect(JSON.parse(await codeOf(page, "A row"))).toEqual({
@@ -126,7 +126,9 @@ describe.skipIf(!needs("chromium", "curl"))("/guide", () => {
     const { page } = await open();
     const script = `${await codeOf(page, "All pages in JavaScript")}\nconsole.log(rows.length);`;
     expect(await output(process.execPath, "--input-type=module", "-e", script)).toBe("25\n");
-    expect(await codeOf(page, "All pages in Python")).toContain(`url = "${url}/v1/shop/sales?limit=10"`);
+    await expect
+      .poll(() => codeOf(page, "All pages in Python"))
+      .toContain(`url = "${url}/v1/shop/sales?limit=10"`);
   });
 
   it("says what is true of the caller: limit, tier, endpoints, deprecated paths", async () => {
@@ -139,7 +141,9 @@ describe.skipIf(!needs("chromium", "curl"))("/guide", () => {
     expect(text).toContain(HOSTILE);
     expect(await page.locator("main img").count()).toBe(0);
     const { page: premium } = await open(KEYS.tier2);
-    expect(await premium.locator("article").innerText()).toContain("This tab calls as Premium (tier2).");
+    await expect
+      .poll(() => premium.locator("article").innerText())
+      .toContain("This tab calls as Premium (tier2).");
     expect(problems).toEqual([]);
   });
 
@@ -147,15 +151,15 @@ describe.skipIf(!needs("chromium", "curl"))("/guide", () => {
     const enforced = ["contract", "check (region <> '<b>')"];
     const { page } = await open();
     const row = page.getByRole("row", { name: "/v1/shop/sales contract" });
-    expect(await row.innerText()).toContain(enforced.join(", "));
+    await expect.poll(() => row.innerText()).toContain(enforced.join(", "));
     const response = await fetch(`${url}/v1/system/catalogue`);
     const { endpoints } = (await response.json()) as { endpoints: readonly object[] };
     expect(endpoints[0]).toMatchObject({ path: "/v1/shop/sales", enforced });
     expect(endpoints[1]).not.toHaveProperty("enforced");
     const explorer = await visit(browser.context, url, "/explore?endpoint=/v1/shop/sales");
-    expect(await explorer.page.getByText("Enforced", { exact: true }).locator("..").innerText()).toContain(
-      enforced.join(", "),
-    );
+    await expect
+      .poll(() => explorer.page.getByText("Enforced", { exact: true }).locator("..").innerText())
+      .toContain(enforced.join(", "));
   });
 
   it("shows no endpoint that the key may not call where CATALOGUE=allowed", async () => {
@@ -174,11 +178,13 @@ describe.skipIf(!needs("chromium", "curl"))("/guide", () => {
     ]);
     const base = await serveManifest(locked);
     const { page, problems } = await open(undefined, base);
-    expect(await page.locator("article").innerText()).toContain("With a key, the guide shows calls");
+    await expect
+      .poll(() => page.locator("article").innerText())
+      .toContain("With a key, the guide shows calls");
     const { page: premium } = await open(KEYS.tier2, base);
-    expect(await codeOf(premium, "First call")).toBe(
-      `curl -H "X-API-Key: $API_KEY" '${base}/v1/staff/wages'`,
-    );
+    await expect
+      .poll(() => codeOf(premium, "First call"))
+      .toBe(`curl -H "X-API-Key: $API_KEY" '${base}/v1/staff/wages'`);
     expect(problems).toEqual([]);
   });
 
@@ -194,6 +200,6 @@ describe.skipIf(!needs("chromium", "curl"))("/guide", () => {
     const { page } = await visit(browser.context, url, "/guide", { width, colorScheme });
     await page.getByRole("heading", { name: "Assistants" }).waitFor();
     await expectAccessible(page);
-    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+    await expect.poll(() => page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
   });
 });

@@ -78,7 +78,7 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
     await operation(id).getByRole("button", { name: "Execute" }).click();
     const answer = operation(id).locator(".live-responses-table");
     await answer.waitFor();
-    expect(await answer.locator(".response-col_status").last().innerText()).toContain("200");
+    await expect.poll(() => answer.locator(".response-col_status").last().innerText()).toContain("200");
     return answer;
   }
 
@@ -86,7 +86,7 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
     const { page, problems } = docs;
     await page.locator(".opblock-tag").first().waitFor();
     for (const tag of ["bridges", "cards", "altchain"])
-      expect(await page.locator(`#operations-tag-${tag}`).count()).toBe(1);
+      await expect.poll(() => page.locator(`#operations-tag-${tag}`).count()).toBe(1);
     expect(await page.title()).not.toBe("");
     await page.locator("#operations-bridges-get_bridges_volume_last_7d").waitFor();
     await page.waitForLoadState("networkidle");
@@ -95,8 +95,8 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
 
   it("/docs tries a public endpoint out and shows its rows", async () => {
     const answer = await execute("bridges-get_bridges_volume_last_7d");
-    expect(await answer.innerText()).toMatch(/"prev_value": -?\d/);
-    expect(await answer.innerText()).toContain("x-ratelimit-remaining");
+    await expect.poll(() => answer.innerText()).toMatch(/"prev_value": -?\d/);
+    await expect.poll(() => answer.innerText()).toContain("x-ratelimit-remaining");
     expect(docs.problems).toEqual([]);
   });
 
@@ -107,7 +107,7 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
     await page.locator(".modal-ux button.authorize").click();
     await page.locator(".modal-ux .btn-done").click();
     const answer = await execute("altchain-get_altchain_altchain_card_active_users_last_7d");
-    expect(await answer.innerText()).toContain("as_of_date");
+    await expect.poll(() => answer.innerText()).toContain("as_of_date");
   });
 
   it("a key that is entered once works in all documents of the tab, and in no other tab", async () => {
@@ -124,7 +124,7 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
     // Taken back here, it is gone in the explorer; given here, it is there.
     await page.locator("button.authorize").first().click();
     await page.locator(".modal-ux").getByRole("button", { name: "Remove authorization" }).click();
-    expect(await page.evaluate("sessionStorage.getItem('routewright.key')")).toBe("");
+    await expect.poll(() => page.evaluate("sessionStorage.getItem('routewright.key')")).toBe("");
     await page.locator(".modal-ux input[type=text]").fill(KEYS.tier1);
     await page.locator(".modal-ux button.authorize").click();
     await page.goto(`${starter}/guide`);
@@ -140,12 +140,12 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
     const text = await page.locator("#redoc").innerText();
     expect(text).toContain("/v1/bridges/volume/last_7d");
     expect(text).toContain("/v1/altchain/altchain_card_active_users/last_7d");
-    expect(await page.locator("[id='tag/cards/operation/get_cards_merchants']").innerText()).toContain(
-      "Partner",
-    );
+    await expect
+      .poll(() => page.locator("[id='tag/cards/operation/get_cards_merchants']").innerText())
+      .toContain("Partner");
     await page.locator("input[type=text]").fill("merchants");
     await page.locator("[data-role='search:results'] li").first().waitFor();
-    expect(await page.locator("[data-role='search:results']").innerText()).toMatch(/merchants/i);
+    await expect.poll(() => page.locator("[data-role='search:results']").innerText()).toMatch(/merchants/i);
     await page.waitForLoadState("networkidle");
     expect(problems).toEqual([]);
   });
@@ -160,17 +160,17 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
     const { page } = await visit(browser.context, await serveManifest(manifestOf([model])), path);
     await page.locator(part).first().waitFor();
     await page.waitForLoadState("networkidle");
-    expect(new URL(page.url()).pathname).toBe(path);
+    await expect.poll(() => new URL(page.url()).pathname).toBe(path);
     expect(await page.locator("body meta, body script[src='/away']").count()).toBe(0);
   });
 
   it("/docs shows the tier of each operation, and a padlock on those that need a key alone", async () => {
     const open = operation("bridges-get_bridges_volume_last_7d");
-    expect(await open.locator(".tier").innerText()).toBe("Public");
-    expect(await open.locator(".authorization__btn").isVisible()).toBe(false);
+    await expect.poll(() => open.locator(".tier").innerText()).toBe("Public");
+    await expect.poll(() => open.locator(".authorization__btn").isVisible()).toBe(false);
     const closed = operation("cards-get_cards_merchants");
-    expect(await closed.locator(".tier").innerText()).toBe("Partner");
-    expect(await closed.locator(".authorization__btn").isVisible()).toBe(true);
+    await expect.poll(() => closed.locator(".tier").innerText()).toBe("Partner");
+    await expect.poll(() => closed.locator(".authorization__btn").isVisible()).toBe(true);
   });
 
   it("no script names a source map that is not served", async () => {
@@ -208,12 +208,12 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
     await block.locator(".opblock-summary-control").click();
     const response = (status: string) => block.locator(`.responses-table .response[data-code="${status}"]`);
     await response("404").waitFor();
-    expect(await response("404").innerText()).toMatch(/^404\s+The path no longer exists\.$/);
-    expect(await response("200").locator("pre").isVisible()).toBe(true);
+    await expect.poll(() => response("404").innerText()).toMatch(/^404\s+The path no longer exists\.$/);
+    await expect.poll(() => response("200").locator("pre").isVisible()).toBe(true);
     const introduction = docs.page.locator(".info");
     expect(await introduction.innerText()).not.toContain("The path no longer exists.");
     await introduction.getByText("Limits, errors, formats").click();
-    expect(await introduction.innerText()).toContain("The path no longer exists.");
+    await expect.poll(() => introduction.innerText()).toContain("The path no longer exists.");
     await introduction.getByText("Limits, errors, formats").click();
   });
 
@@ -231,7 +231,7 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
       // The page's script applies its fixes in the next frame.
       await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
       await expectAccessible(page);
-      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+      await expect.poll(() => page.evaluate("document.documentElement.scrollWidth")).toBe(width);
       expect(problems).toEqual([]);
     },
   );
@@ -268,7 +268,7 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
       const { page, problems } = await visit(browser.context, large, "/redoc");
       const shown = () => page.locator("[data-section-id*='/operation/'] h2").allTextContents();
       await page.locator("#redoc h1").first().waitFor();
-      expect(await shown()).toHaveLength(10);
+      await expect.poll(() => shown()).toHaveLength(10);
       await page.locator(".parts select").selectOption({ label: "many, 5: metric_40 to metric_49 (10)" });
       await page.waitForURL(/\?part=many/);
       await page.locator("[data-section-id*='/operation/'] h2").first().waitFor();
@@ -287,12 +287,14 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
     it("/docs lists the categories, and draws operations when one is opened", async () => {
       const { page, problems } = await visit(browser.context, large, "/docs");
       await page.locator("#operations-tag-others").waitFor();
-      expect(await page.locator(".opblock").count()).toBe(0);
+      await expect.poll(() => page.locator(".opblock").count()).toBe(0);
       await page.locator("#operations-tag-others").click();
       await page.locator("#operations-others-get_others_metric_69 .opblock-summary-control").click();
       const block = page.locator("#operations-others-get_others_metric_69");
       await block.locator(".response[data-code='200'] pre").first().waitFor();
-      expect(await block.locator(".response[data-code='200'] pre").first().innerText()).toContain('"day"');
+      await expect
+        .poll(() => block.locator(".response[data-code='200'] pre").first().innerText())
+        .toContain('"day"');
       await block.locator(".response[data-code='404']").getByText("The path no longer exists.").waitFor();
       expect(problems).toEqual([]);
     });
@@ -310,7 +312,7 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
     await expect.poll(paths).toEqual([]);
     await filter.fill("");
     await page.locator("#operations-tag-others").waitFor();
-    expect(await paths()).toEqual([]);
+    await expect.poll(() => paths()).toEqual([]);
     expect(problems).toEqual([]);
   });
 
@@ -331,7 +333,7 @@ describe.skipIf(!needs("chromium"))("in a browser", () => {
       await page.getByRole("button", { name: "Dark theme" }).click();
       await expect.poll(ground).toBe(dark);
       const { page: later } = await visit(browser.context, shop, path);
-      expect(await later.evaluate("document.documentElement.className")).toBe("dark-mode");
+      await expect.poll(() => later.evaluate("document.documentElement.className")).toBe("dark-mode");
       await page.getByRole("button", { name: "Light theme" }).click();
       await expect.poll(ground).toBe(light);
       // The page follows the system again.

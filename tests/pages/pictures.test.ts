@@ -8,7 +8,7 @@ import { needs } from "../support/needs.js";
 import { KEYS, startFolder, startManifest } from "../support/service.js";
 import { suiteBrowser } from "./browser.js";
 import { largeManifest } from "./catalogues.js";
-import { expectAccessible, visit } from "./explorer/page.js";
+import { expectAccessible, untilFigures, visit } from "./explorer/page.js";
 
 const GENERATED = fileURLToPath(new URL("../../generated", import.meta.url));
 const VOLUME = "/explore?endpoint=/v1/bridges/volume_per_bridge/daily";
@@ -38,6 +38,7 @@ describe.skipIf(!needs("chromium"))("every page", () => {
   const browser = suiteBrowser();
 
   const look = async (url: string, endpoints: string) => {
+    await untilFigures(url);
     for (const [name, [path, first]] of Object.entries(PAGES))
       for (const width of WIDTHS)
         for (const colorScheme of THEMES) {
@@ -48,7 +49,7 @@ describe.skipIf(!needs("chromium"))("every page", () => {
           const { page, problems } = visited;
           if (width === 390) await page.setViewportSize({ width, height: 844 });
           await page.goto(url + path);
-          const box = await page.locator(first).first().boundingBox({ timeout: 60_000 });
+          const box = await page.locator(first).first().boundingBox();
           await page.waitForLoadState("networkidle");
           if (FOLDER !== undefined) {
             mkdirSync(FOLDER, { recursive: true });

@@ -117,9 +117,9 @@ describe.skipIf(!needs("chromium"))("the explorer and the guide", () => {
     const { page, problems } = await visit(browser.context, url, "/explore?endpoint=/v1/shop/broken");
     const facts = page.locator("dl.facts div", { hasText: "Tests" });
     await facts.waitFor();
-    expect(await facts.innerText()).toMatch(/2 failed.*; no rows are served while one fails/s);
+    await expect.poll(() => facts.innerText()).toMatch(/2 failed.*; no rows are served while one fails/s);
     const columns = page.getByRole("region", { name: "Columns" });
-    expect(await columns.locator("thead").innerText()).toMatch(/Tests/);
+    await expect.poll(() => columns.locator("thead").innerText()).toMatch(/Tests/);
     const cells = await columns.locator("tbody tr").allInnerTexts();
     expect(cells.map((row) => /2 failed/.test(row))).toEqual([true, false]);
     await expectAccessible(page);
@@ -201,12 +201,18 @@ describe.skipIf(!needs("chromium"))("the strip of 90 days on /status", () => {
       expect(parts).toHaveLength(6);
       expect(new Set(past.map(({ color }) => color)).size).toBe(4);
       expect(label).toMatch(/^Last 90 days: fresh on [78] days, late on 3, failed on 1$/);
-      expect(await page.locator("#status").innerText()).toContain("Each strip is the last 90 days");
+      await expect
+        .poll(() => page.locator("#status").innerText())
+        .toContain("Each strip is the last 90 days");
       // Of an endpoint without promise and tests nothing is known, and of one with another key nothing is shown.
       for (const other of ["/v1/shop/plain", "/v1/staff/secret"])
-        expect(await page.locator("#status tr", { hasText: other }).locator(".history").count()).toBe(0);
+        await expect
+          .poll(() => page.locator("#status tr", { hasText: other }).locator(".history").count())
+          .toBe(0);
       await expectAccessible(page);
-      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+      await expect
+        .poll(() => page.evaluate("document.documentElement.scrollWidth"))
+        .toBeLessThanOrEqual(width);
       expect(problems).toEqual([]);
     },
   );
@@ -214,8 +220,8 @@ describe.skipIf(!needs("chromium"))("the strip of 90 days on /status", () => {
   it("is not drawn without a database, and the page says so", async () => {
     const { page } = await visit(browser.context, url, "/status");
     await page.locator("#status tbody tr").first().waitFor();
-    expect(await page.locator(".history").count()).toBe(0);
-    expect(await page.locator("#status").innerText()).toContain("There is no history");
+    await expect.poll(() => page.locator(".history").count()).toBe(0);
+    await expect.poll(() => page.locator("#status").innerText()).toContain("There is no history");
   });
 });
 
@@ -235,9 +241,9 @@ describe.skipIf(!needs("chromium"))("/status", () => {
     expect([...paths.slice(1, 4)].sort()).toEqual(["/v1/shop/late", "/v1/shop/unbuilt", "/v1/staff/secret"]);
     expect(paths[4]).toBe("/v1/shop/leaving");
     expect([...paths.slice(5)].sort()).toEqual(["/v1/shop/fresh", "/v1/shop/plain"]);
-    expect(await page.locator("#status > p").first().innerText()).toBe(
-      "7 endpoints: 1 failed, 3 late, 1 deprecated, 1 fresh, 1 no promise.",
-    );
+    await expect
+      .poll(() => page.locator("#status > p").first().innerText())
+      .toBe("7 endpoints: 1 failed, 3 late, 1 deprecated, 1 fresh, 1 no promise.");
     expect(problems).toEqual([]);
   });
 
@@ -246,7 +252,7 @@ describe.skipIf(!needs("chromium"))("/status", () => {
     expect(await page.locator("#status").innerText()).not.toContain("secret");
     const { page: locked } = await open(url);
     const row = locked.locator("tr", { hasText: "/v1/staff/secret" });
-    expect(await row.innerText()).toContain("needs another key");
+    await expect.poll(() => row.innerText()).toContain("needs another key");
   });
 
   it.each([
@@ -255,7 +261,7 @@ describe.skipIf(!needs("chromium"))("/status", () => {
   ] as const)("has no accessibility violation, %i wide and %s", async (width, colorScheme) => {
     const { page } = await open(url, { width, colorScheme });
     await expectAccessible(page);
-    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+    await expect.poll(() => page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
     const folder = process.env["STATUS_PICTURES"];
     if (folder !== undefined)
       await page.screenshot({ path: `${folder}/status-${String(width)}.png`, fullPage: true });

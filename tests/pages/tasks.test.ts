@@ -8,7 +8,7 @@ import { needs } from "../support/needs.js";
 import { KEYS, serveManifest } from "../support/service.js";
 import { suiteBrowser } from "./browser.js";
 import { largeManifest } from "./catalogues.js";
-import { visit } from "./explorer/page.js";
+import { untilFigures, visit } from "./explorer/page.js";
 
 /** Seconds of a person's steps (Card, Moran and Newell, 1980): to think, to point, to press, to type a letter; to read a word. */
 const [THINK, POINT, PRESS, TYPE, READ] = [1.35, 1.1, 0.2, 0.28, 0.25];
@@ -42,7 +42,9 @@ class Reader {
     await what.selectOption(value);
   }
 
-  async read(what: Locator): Promise<string> {
+  /** Reads a text once it says what it has to. */
+  async read(what: Locator, says: string | RegExp = /./): Promise<string> {
+    await expect.poll(async () => (await what.innerText()).trim()).toMatch(says);
     const text = (await what.innerText()).trim();
     this.seconds += THINK + text.split(/\s+/).length * READ;
     return text;
@@ -52,8 +54,9 @@ class Reader {
   async find(words: string, title: string): Promise<void> {
     await this.type(this.page.getByRole("searchbox"), words);
     // The list is read up to what fits.
-    const titles = await this.page.locator(".rows .title").allInnerTexts();
-    expect(titles).toContain(title);
+    const shown = this.page.locator(".rows .title");
+    await expect.poll(() => shown.allInnerTexts()).toContain(title);
+    const titles = await shown.allInnerTexts();
     this.seconds +=
       titles
         .slice(0, titles.indexOf(title) + 1)
@@ -88,6 +91,7 @@ const ofBridges = (value: string, more = ""): Promise<string> =>
   only(`SELECT (${value})::text AS value FROM analytics.api_bridges_volume_per_bridge_daily ${more}`);
 
 const url = needs("chromium") ? await serveManifest(await largeManifest(), { RATE_LIMITS: "100000" }) : "";
+if (url !== "") await untilFigures(url);
 
 describe.skipIf(!needs("chromium"))("a consumer finds from the first page, within a minute,", () => {
   const browser = suiteBrowser();
@@ -104,7 +108,7 @@ describe.skipIf(!needs("chromium"))("a consumer finds from the first page, withi
 
   task("the latest volume of all bridges", async (reader) => {
     const figure = reader.page.locator(".headline li").first();
-    expect(await reader.read(figure)).toContain(VOLUME);
+    await reader.read(figure, VOLUME);
     const exact = (await figure.locator(".number").getAttribute("title"))?.replaceAll(",", "");
     expect(exact).toBe(await ofAll("volume_usd", "ORDER BY date DESC LIMIT 1"));
   });
@@ -116,7 +120,7 @@ describe.skipIf(!needs("chromium"))("a consumer finds from the first page, withi
     await reader.choose(reader.page.locator(".controls select").first(), "bridge");
     await reader.page.getByText("Computed from all rows.").waitFor();
     const largest = await ofBridges("bridge", "GROUP BY bridge ORDER BY sum(volume_usd) DESC LIMIT 1");
-    expect(await reader.read(reader.page.locator(".readout"))).toContain(largest);
+    await reader.read(reader.page.locator(".readout"), largest);
   });
 
   task("the rows of one bridge in a quarter", async (reader) => {
@@ -134,7 +138,7 @@ describe.skipIf(!needs("chromium"))("a consumer finds from the first page, withi
       "count(*)",
       "WHERE bridge = 'tidegate' AND date BETWEEN '2026-01-01' AND '2026-03-31'",
     );
-    expect(await reader.read(reader.page.locator(".place"))).toBe(`${rows} rows`);
+    expect(await reader.read(reader.page.locator(".place"), `${rows} rows`)).toBe(`${rows} rows`);
   });
 
   task("all rows as a file for Excel", async (reader) => {
@@ -151,9 +155,9 @@ describe.skipIf(!needs("chromium"))("a consumer finds from the first page, withi
   task("the call of an endpoint in pandas", async (reader) => {
     await reader.find("volume per day", VOLUME);
     await reader.click(reader.page.getByRole("button", { name: "pandas" }));
-    const code = await reader.page.getByRole("region", { name: "Request as code" }).innerText();
-    expect(code).toContain("import pandas");
-    expect(code).toContain("/v1/bridges/volume/daily");
+    const code = reader.page.getByRole("region", { name: "Request as code" });
+    await expect.poll(() => code.innerText()).toContain("import pandas");
+    expect(await code.innerText()).toContain("/v1/bridges/volume/daily");
   });
 
   task("the values of a column", async (reader) => {
@@ -163,39 +167,39 @@ describe.skipIf(!needs("chromium"))("a consumer finds from the first page, withi
     const values = reader.page.getByRole("group", { name: "Values of bridge" });
     await values.getByRole("button").first().waitFor();
     await reader.read(values);
-    expect(String(await values.getByRole("button").count())).toBe(await ofBridges("count(DISTINCT bridge)"));
+    const distinct = Number(await ofBridges("count(DISTINCT bridge)"));
+    await expect.poll(() => values.getByRole("button").count()).toBe(distinct);
   });
 
   task("until which day the data are", async (reader) => {
     await reader.find("volume per day", VOLUME);
     await reader.page.locator(".rowsview").waitFor();
-    expect(await reader.read(reader.page.locator(".answer .facts"))).toContain(
-      `data until ${await ofAll("max(date)")}`,
-    );
+    await reader.read(reader.page.locator(".answer .facts"), `data until ${await ofAll("max(date)")}`);
   });
 
   task("how a key is sent", async (reader) => {
     const section = await reader.guide("Authenticate");
-    expect(await reader.read(section.locator("p").first())).toContain("X-API-Key");
+    await reader.read(section.locator("p").first(), "X-API-Key");
   });
 
   task("what to do about a 429", async (reader) => {
     const section = await reader.guide("Errors");
     const row = section.locator("tr").filter({ hasText: "429" });
-    expect(await reader.read(row)).toContain("Retry-After");
+    await reader.read(row, "Retry-After");
   });
 
   task("how all pages are read", async (reader) => {
     const section = await reader.guide("Page through all rows");
-    expect(await reader.read(section.locator("p").first())).toContain('rel="next"');
+    await reader.read(section.locator("p").first(), 'rel="next"');
   });
 
   task("a chart for another page", async (reader) => {
     await reader.find("volume per day", VOLUME);
     await reader.click(reader.page.getByRole("button", { name: "Chart", exact: true }));
     await reader.click(reader.page.getByRole("button", { name: "Embed", exact: false }));
-    const lines = await reader.page.getByRole("region", { name: "Embedded chart" }).innerText();
-    expect(lines).toMatch(/^<iframe /);
+    const embedded = reader.page.getByRole("region", { name: "Embedded chart" });
+    await expect.poll(() => embedded.innerText()).toMatch(/^<iframe /);
+    const lines = await embedded.innerText();
     const [, address = ""] = /src="([^"]+)"/.exec(lines) ?? [];
     expect((await fetch(address.replaceAll("&amp;", "&"))).status).toBe(200);
   });

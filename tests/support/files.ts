@@ -14,6 +14,11 @@ export function filesIn(folder: string): Record<string, string> {
 
 /** Puts JSON into a file in one step, as dbt's next file takes the place of the last. */
 export function putJson(file: string, content: unknown): void {
-  writeFileSync(`${file}.tmp`, JSON.stringify(content));
+  putText(file, JSON.stringify(content));
+}
+
+/** Whoever reads it meanwhile has the old text or the new one. */
+export function putText(file: string, text: string): void {
+  writeFileSync(`${file}.tmp`, text);
   renameSync(`${file}.tmp`, file);
 }

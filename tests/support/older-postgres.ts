@@ -54,7 +54,7 @@ export async function startOlderPostgres(more: readonly string[] = []): Promise<
       await queryAt(url, "SELECT 1");
       return url;
     } catch (error) {
-      if (attempts === 100) throw error;
+      if (attempts === 900) throw error;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { described } from "../support/described.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
@@ -166,15 +167,22 @@ describe("POST /v1/system/manifest/refresh", () => {
 
   it("shares one run among those that arrive while another runs, and loses none", async () => {
     const { manifests, refresh } = await following(serving(ONE, '"1"'));
-    const slow: Behaviour = (request, response) =>
-      void setTimeout(serving(TWO, '"2"'), 300, request, response);
-    manifests.behave(slow);
+    const held: (() => void)[] = [];
+    manifests.behave((...exchange) => void held.push(() => serving(TWO, '"2"')(...exchange)));
+    const asked = manifests.conditions.length;
     const first = refresh();
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    const later = await Promise.all([refresh(), refresh(), refresh()]);
+    await expect.poll(() => manifests.conditions.length).toBe(asked + 1);
+    const later = [refresh(), refresh(), refresh()];
+    for (let i = 1; i <= 2; i++) {
+      await expect.poll(() => held).toHaveLength(i);
+      // All three arrive.
+      await sleep(2000);
+      held.at(-1)?.();
+    }
     expect(await (await first).json()).toMatchObject({ status: "reloaded" });
-    for (const answer of later) expect(await answer.json()).toMatchObject({ status: "unchanged" });
-    expect(manifests.conditions).toHaveLength(2);
+    for (const answer of await Promise.all(later))
+      expect(await answer.json()).toMatchObject({ status: "unchanged" });
+    expect(manifests.conditions).toHaveLength(asked + 2);
   });
 
   const FAULTS: readonly (readonly [string, Behaviour, RegExp])[] = [

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { openRunResults } from "../../generator/watch/poll-run-results.js";
 import { BuildRecords } from "../../runtime/core/warehouse/data-versions.js";
-import { putJson } from "../support/files.js";
+import { putJson, putText } from "../support/files.js";
 import { ownFolder } from "../support/service.js";
 import { manifestServer, serving } from "./manifest-server.js";
 
@@ -81,13 +81,13 @@ describe("a run_results.json on this machine", () => {
     putJson(file, runResults({ a: 1 }));
     const { secondOf, problems } = await following(file, 0.05);
     const next = JSON.stringify(runResults({ a: 11 }));
-    writeFileSync(file, next.slice(0, 100));
+    putText(file, next.slice(0, 100));
     await expect.poll(() => problems).toHaveLength(1);
     expect(problems[0]).toContain("is not JSON");
     rmSync(file);
     await expect.poll(() => problems).toHaveLength(2);
     expect(secondOf("a")).toBe(1);
-    writeFileSync(file, next);
+    putText(file, next);
     await expect.poll(() => secondOf("a")).toBe(11);
     // A problem that comes back is reported again.
     rmSync(file);

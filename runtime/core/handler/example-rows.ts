@@ -6,7 +6,12 @@ import { isHttpError } from "../model/errors.js";
 import type { Selection } from "../model/query.js";
 import { queryKey } from "../model/query-key.js";
 import type { ServedEndpoint } from "../model/served-endpoint.js";
-import { DatabaseUnreachable, Overloaded } from "../warehouse/query-errors.js";
+import {
+  DatabaseUnreachable,
+  Overloaded,
+  QueryAbandoned,
+  reachedTimeLimit,
+} from "../warehouse/query-errors.js";
 import type { Gateway } from "./gateway.js";
 import { filterToLoad, readParameters } from "../request/resolve-query.js";
 import { queryFields } from "../request/request-fields.js";
@@ -28,7 +33,7 @@ export const FIGURE: ReadPart = { rows: 60, maxBytes: 64 * 1024 };
 /** Memory for all of them: 10,000 endpoints with rows of 800 bytes. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Time limit of a row. */
+/** Time limit of a row, which is read once more where it reached that: the machine may have stood still. */
 const ROW_MS = 1000;
 
 /** How long the first reader of a document waits for them. */
@@ -143,11 +148,13 @@ export class ExampleRows {
 
   /** Null: it has none, or not in time. Undefined: the database does not respond. */
   async #readRow(
-    { spec, json }: ServedEndpoint,
+    endpoint: ServedEndpoint,
     asked: Pick<Selection, "columns" | "conditions">,
     version: string | null,
+    isAgain = false,
   ): Promise<string | null | undefined> {
     const { results, queryLimits, warehouse, log } = this.#gateway;
+    const { spec, json } = endpoint;
     const { relation, path: route, sort, pagination } = spec;
     if (warehouse.missingRelations.includes(relation.join("."))) return null;
     const until = performance.now() + ROW_MS;
@@ -178,6 +185,8 @@ export class ExampleRows {
       return isCut || text === "" ? null : text;
     } catch (error) {
       if (error instanceof DatabaseUnreachable || error instanceof Overloaded) return undefined;
+      const isLate = reachedTimeLimit(error) || error instanceof QueryAbandoned;
+      if (isLate && !isAgain) return this.#readRow(endpoint, asked, version, true);
       log.debug({ err: error, route }, "no example row");
       return null;
     }

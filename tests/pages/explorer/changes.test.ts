@@ -91,16 +91,16 @@ describe.skipIf(!needs("chromium"))("/explore: changes and previews", () => {
   it("marks a preview, and shows the changes of the endpoint", async () => {
     const { page } = await open("/explore?endpoint=%2Fv1%2Fshop%2Fsales");
     await page.getByText("Preview: it may change without notice.").waitFor();
-    expect(await page.locator(".badges").innerText()).toContain("preview");
+    await expect.poll(() => page.locator(".badges").innerText()).toContain("preview");
     const changes = page.getByRole("region", { name: "Changes" });
-    expect(await changes.innerText()).toContain("Column removed: <b>amount</b>");
+    await expect.poll(() => changes.innerText()).toContain("Column removed: <b>amount</b>");
     expect(await changes.innerText()).not.toContain("/v1/shop/gone");
-    expect(await page.getByRole("link", { name: "sales" }).innerText()).toContain("preview");
+    await expect.poll(() => page.getByRole("link", { name: "sales" }).innerText()).toContain("preview");
     await expectAccessible(page);
     const shots = process.env["SCREENSHOTS"];
     if (shots) await page.screenshot({ path: join(shots, "preview.png"), fullPage: true });
     const { page: plain } = await open("/explore?endpoint=%2Fv1%2Fshop%2Fwages", KEYS.tier2);
     await plain.getByRole("heading", { name: "Wages", level: 2 }).waitFor();
-    expect(await plain.getByText("preview").count()).toBe(1);
+    await expect.poll(() => plain.getByText("preview").count()).toBe(1);
   });
 });

@@ -161,9 +161,9 @@ describe.skipIf(!needs("chromium"))("a chart", () => {
   ] as const)("of %s shows what the rows say", async (address, name, note) => {
     const { page, problems } = await open(address);
     await chart(page, name).waitFor();
-    const notes = (await page.locator(".answer .plot text.note").allTextContents()).join(" ");
-    expect(notes).toContain(note);
-    if (note === "") expect(notes).not.toMatch(/left out|drawn|other/);
+    const notes = async () => (await page.locator(".answer .plot text.note").allTextContents()).join(" ");
+    await expect.poll(notes).toContain(note);
+    if (note === "") expect(await notes()).not.toMatch(/left out|drawn|other/);
     expect(problems).toEqual([]);
     await page.close();
   });
@@ -203,29 +203,31 @@ describe.skipIf(!needs("chromium"))("a chart", () => {
     const { page, problems } = await open(address);
     await page.locator(".plot").waitFor();
     const expected = await query(sql.replaceAll("@", `"${schema}"`));
-    const said = (await saidPoints(page)).map((text) => text.replaceAll(/[$,]/g, ""));
-    expect(said).toEqual(expected.map((row) => String(row["said"])));
+    const said = async () => (await saidPoints(page)).map((text) => text.replaceAll(/[$,]/g, ""));
+    await expect.poll(said).toEqual(expected.map((row) => String(row["said"])));
     expect(problems).toEqual([]);
     await page.close();
   });
 
   it("of a part says so where it is saved and embedded", async () => {
     const { page } = await open("hours");
-    await page.locator(".plot").waitFor();
+    await chart(page, /20,000 points/).waitFor();
     const download = page.waitForEvent("download");
     await page.getByRole("button", { name: "Save SVG" }).click();
     const part = "Only the first 20,000 rows are drawn; there are more.";
     expect(readFileSync(await (await download).path(), "utf8")).toContain(part);
     await page.goto(`${url}/explore/embed?endpoint=/v1/shapes/hours`);
-    await page.locator(".plot").waitFor();
-    expect((await page.locator("text.note").allTextContents()).join(" ")).toContain(part);
+    const notes = async () => (await page.locator("text.note").allTextContents()).join(" ");
+    await expect.poll(notes).toContain(part);
     await page.close();
   });
 
   it("of one row is its number, with what it changed by", async () => {
     const { page, problems } = await open("one");
     await chart(page, /^value 42, changed by \+1\.5%$/).waitFor();
-    expect(await page.locator(".plot svg text").allTextContents()).toEqual(["value", "42", "▲ 1.5%"]);
+    await expect
+      .poll(() => page.locator(".plot svg text").allTextContents())
+      .toEqual(["value", "42", "▲ 1.5%"]);
     await expectAccessible(page);
     expect(problems).toEqual([]);
   });
@@ -235,21 +237,21 @@ describe.skipIf(!needs("chromium"))("a chart", () => {
     const slider = page.getByRole("slider", { name: "Values of a point" });
     const value = () => slider.getAttribute("aria-valuetext");
     // The latest, until a point is chosen.
-    expect(await value()).toBe("2026-03-01, inflow_usd $118, volume_usd $177");
+    await expect.poll(() => value()).toBe("2026-03-01, inflow_usd $118, volume_usd $177");
     await slider.focus();
     await page.keyboard.press("Home");
     await page.keyboard.press("ArrowRight");
-    expect(await value()).toBe("2026-01-02, inflow_usd $2, volume_usd $3");
-    expect(await page.locator(".readout").innerText()).toMatch(
-      /2026-01-02\s+inflow_usd \$2\s+volume_usd \$3/,
-    );
+    await expect.poll(() => value()).toBe("2026-01-02, inflow_usd $2, volume_usd $3");
+    await expect
+      .poll(() => page.locator(".readout").innerText())
+      .toMatch(/2026-01-02\s+inflow_usd \$2\s+volume_usd \$3/);
     const box = await slider.boundingBox();
     if (box === null) throw new Error("The chart is not shown.");
     await page.mouse.move(box.x + box.width - 2, box.y + 50);
-    expect(await value()).toMatch(/^2026-03-01/);
+    await expect.poll(() => value()).toMatch(/^2026-03-01/);
     await page.locator(".controls select").nth(1).selectOption("inflow_usd");
     await chart(page, /^line chart of inflow_usd by date: 60 points/).waitFor();
-    expect(new URL(page.url()).search).toContain("view=chart&y=inflow_usd");
+    await expect.poll(() => new URL(page.url()).search).toContain("view=chart&y=inflow_usd");
     expect(problems).toEqual([]);
   });
 
@@ -258,7 +260,7 @@ describe.skipIf(!needs("chromium"))("a chart", () => {
     await chart(page, /^line chart of value by date, only unit usd: 20 points/).waitFor();
     await page.getByRole("combobox", { name: "Only unit" }).selectOption("native");
     await chart(page, /only unit native: 20 points/).waitFor();
-    expect(new URL(page.url()).searchParams.get("only")).toBe("native");
+    await expect.poll(() => new URL(page.url()).searchParams.get("only")).toBe("native");
   });
 
   it("is saved as SVG and as PNG", async () => {
@@ -280,7 +282,7 @@ describe.skipIf(!needs("chromium"))("a chart", () => {
     expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([1984, expect.any(Number)]);
     const { page: alone } = await visit(browser.context, url, "/health");
     await alone.setContent(svg);
-    expect(await alone.locator("svg svg path").count()).toBe(2);
+    await expect.poll(() => alone.locator("svg svg path").count()).toBe(2);
     expect(problems).toEqual([]);
   });
 
@@ -329,7 +331,7 @@ describe.skipIf(!needs("chromium"))("a chart", () => {
     );
     await chart(page, /^line chart/).waitFor();
     await expectAccessible(page);
-    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+    await expect.poll(() => page.evaluate("document.documentElement.scrollWidth")).toBe(390);
     expect(problems).toEqual([]);
     await page.goto(`${url}/explore/embed?endpoint=/v1/shapes/secret`);
     await page.getByText("There is no public endpoint /v1/shapes/secret.").waitFor();

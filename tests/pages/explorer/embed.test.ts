@@ -24,14 +24,14 @@ describe.skipIf(!needs("chromium"))("an embedded chart", () => {
     await page.getByText(`Source: Routewright Data API, ${new URL(url).host}`).waitFor();
     const drawn = async (): Promise<number> => (await page.locator(".plot svg").boundingBox())?.height ?? 0;
     await page.locator(".plot svg").waitFor();
-    await expect.poll(drawn).toBeGreaterThan(0);
-    const usual = await drawn();
+    let usual = 0;
+    await expect.poll(async () => (usual = await drawn())).toBeGreaterThan(0);
     await page.goto(`${url}${address}&height=150&theme=dark`);
     await page.locator(".plot svg").waitFor();
     // A chart is drawn again when its place changes: meanwhile there is none.
     await expect.poll(async () => usual - (await drawn())).toBe(150);
     const isDark = () => page.evaluate("document.documentElement.classList.contains('dark-mode')");
-    expect(await isDark()).toBe(true);
+    await expect.poll(() => isDark()).toBe(true);
     for (const [theme, dark] of [
       ["light", false],
       ["auto", true],
@@ -39,7 +39,7 @@ describe.skipIf(!needs("chromium"))("an embedded chart", () => {
       await page.emulateMedia({ colorScheme: "dark" });
       await page.goto(`${url}${address}&theme=${theme}`);
       await page.getByRole("heading", { name: "Levels" }).waitFor();
-      expect([theme, await isDark()]).toEqual([theme, dark]);
+      await expect.poll(async () => [theme, await isDark()]).toEqual([theme, dark]);
     }
   });
 });

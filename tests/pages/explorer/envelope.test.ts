@@ -48,11 +48,11 @@ describe.skipIf(!needs("chromium"))("an endpoint with an envelope and column fil
 
   it("shows in the JSON tab what the API answers", async () => {
     const { page, problems } = await open(`${ORDERS}&view=json&p.limit=3&p.offset=48`);
-    const shown = await page.getByRole("region", { name: "Rows as JSON" }).innerText();
+    const shown = () => page.getByRole("region", { name: "Rows as JSON" }).innerText();
     const answer = await (await fetch(`${url}/v1/shop/orders?limit=3&offset=48`)).text();
     // In lines of their own, with every digit.
-    expect(shown.replace(/\s/g, "")).toBe(answer);
-    expect(shown).toContain('\n      "amount": 9007199254741042\n');
+    await expect.poll(async () => (await shown()).replace(/\s/g, "")).toBe(answer);
+    expect(await shown()).toContain('\n      "amount": 9007199254741042\n');
     expect(JSON.parse(answer)).toMatchObject({ pagination: { offset: 48, returned: 2, has_more: false } });
     expect(problems).toEqual([]);
   });
@@ -63,9 +63,9 @@ describe.skipIf(!needs("chromium"))("an endpoint with an envelope and column fil
     await expect.poll(() => first.innerText()).toMatch(/^6\t/);
     await page.getByRole("button", { name: "Next page" }).click();
     await expect.poll(() => first.innerText()).toMatch(/^16\t/);
-    const { searchParams } = new URL(page.url());
-    expect([searchParams.has("p.cursor"), searchParams.has("p.offset")]).toEqual([true, false]);
-    expect(await page.locator(".answer .facts").innerText()).toMatch(/^8–12 of /);
+    const has = (name: string): boolean => new URL(page.url()).searchParams.has(name);
+    await expect.poll(() => [has("p.cursor"), has("p.offset")]).toEqual([true, false]);
+    await expect.poll(() => page.locator(".answer .facts").innerText()).toMatch(/^8–12 of /);
     await expectAccessible(page);
     await page.getByRole("button", { name: "Previous page" }).click();
     await expect.poll(() => first.innerText()).toMatch(/^6\t/);
@@ -98,10 +98,11 @@ describe.skipIf(!needs("chromium"))("an endpoint with an envelope and column fil
     const { page } = await open(`${ORDERS}&p.limit=2`);
     const code = page.locator(".samples .code");
     await page.getByRole("button", { name: "JavaScript" }).click();
+    await expect.poll(() => code.innerText()).toContain("await fetch(");
     const script = `${await code.innerText()}\nconsole.log(rows.map(({ id }) => id).join());`;
     expect(await output(process.execPath, "--input-type=module", "-e", script)).toBe("1,2\n");
     await page.getByRole("button", { name: "Python" }).click();
-    expect(await code.innerText()).toMatch(/rows = response\.json\(\)\["items"\]$/);
+    await expect.poll(() => code.innerText()).toMatch(/rows = response\.json\(\)\["items"\]$/);
   });
 
   it("offers its column filters with their operators", async () => {
@@ -109,9 +110,11 @@ describe.skipIf(!needs("chromium"))("an endpoint with an envelope and column fil
     const rows = page.locator(".rowsview tbody tr");
     await expect.poll(() => rows.count()).toBe(5);
     const operators = page.getByLabel("Operator of amount");
-    expect(await operators.locator("option").allInnerTexts()).toEqual([
-      ...["is", "is not", "more than", "at least", "less than", "at most", "is one of", "is null"],
-    ]);
+    await expect
+      .poll(() => operators.locator("option").allInnerTexts())
+      .toEqual([
+        ...["is", "is not", "more than", "at least", "less than", "at most", "is one of", "is null"],
+      ]);
     await operators.selectOption("gt");
     await page.getByLabel("amount", { exact: true }).fill("9007199254741041");
     // The values that the column has, with their numbers of rows.
@@ -139,9 +142,9 @@ describe.skipIf(!needs("chromium"))("an endpoint with an envelope and column fil
         `((element) => element.closest(".rows") === null ? element.id || element.className : "list")(document.activeElement)`,
       );
     await page.keyboard.press("Tab");
-    expect(await focused()).toBe("skip");
+    await expect.poll(() => focused()).toBe("skip");
     await page.keyboard.press("Enter");
-    expect(await focused()).toBe("panel");
+    await expect.poll(() => focused()).toBe("panel");
     const { page: again } = await open(ORDERS);
     await again.locator(".rows a").nth(2).waitFor();
     const stops: string[] = [];

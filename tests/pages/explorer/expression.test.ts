@@ -32,12 +32,12 @@ describe.skipIf(!needs("chromium"))("an endpoint with a filter expression", () =
   it("has a field for it, whose conditions select rows, chart and suggestions, and stand in the address", async () => {
     const { page, problems } = await visit(browser.context, url, "/explore?endpoint=/v1/shop/sales");
     const field = page.getByLabel("filter", { exact: true });
-    expect(await field.getAttribute("placeholder")).toBe("amount gt 10 or region ne null");
+    await expect.poll(() => field.getAttribute("placeholder")).toBe("amount gt 10 or region ne null");
     await field.fill(EXPRESSION);
     await page.getByRole("button", { name: "Run" }).click();
     // Each region has 20 rows of each of fifty amounts.
     await page.getByText("1–30 of 240").waitFor();
-    expect(new URL(page.url()).searchParams.get("p.filter")).toBe(EXPRESSION);
+    await expect.poll(() => new URL(page.url()).searchParams.get("p.filter")).toBe(EXPRESSION);
     await page.getByRole("button", { name: `Remove: ${EXPRESSION}` }).waitFor();
     await expectAccessible(page);
     await page.getByLabel("region", { exact: true }).focus();
@@ -50,7 +50,7 @@ describe.skipIf(!needs("chromium"))("an endpoint with a filter expression", () =
     expect(await names()).not.toContain("south");
     await page.getByRole("button", { name: `Remove: ${EXPRESSION}` }).click();
     await page.getByText("Active filters").waitFor({ state: "detached" });
-    expect(new URL(page.url()).searchParams.has("p.filter")).toBe(false);
+    await expect.poll(() => new URL(page.url()).searchParams.has("p.filter")).toBe(false);
     expect(problems).toEqual([]);
   });
 
@@ -61,12 +61,14 @@ describe.skipIf(!needs("chromium"))("an endpoint with a filter expression", () =
       "/explore?endpoint=/v1/shop/sales&p.filter=region%20eq",
     );
     await page.locator(".field-error").getByText("'filter' at position").waitFor();
-    expect(await page.getByLabel("filter", { exact: true }).getAttribute("aria-invalid")).toBe("true");
+    await expect
+      .poll(() => page.getByLabel("filter", { exact: true }).getAttribute("aria-invalid"))
+      .toBe("true");
   });
 
   it("alone has the field", async () => {
     const { page } = await visit(browser.context, url, "/explore?endpoint=/v1/shop/plain");
     await page.locator(".rowsview").waitFor();
-    expect(await page.getByLabel("filter", { exact: true }).count()).toBe(0);
+    await expect.poll(() => page.getByLabel("filter", { exact: true }).count()).toBe(0);
   });
 });

@@ -40,11 +40,11 @@ describe.skipIf(!needs("chromium"))("an endpoint of groups", () => {
     await chip(page, "Metrics", "volume_usd").click();
     const grouped = ["metric_time__month", "merchant__region", "volume_usd"];
     await expect.poll(() => headers(page)).toEqual(grouped);
-    expect(query(page).get("p.group_by")).toBe("metric_time__month,merchant__region");
-    expect(query(page).get("p.metrics")).toBe("volume_usd");
+    await expect.poll(() => query(page).get("p.group_by")).toBe("metric_time__month,merchant__region");
+    await expect.poll(() => query(page).get("p.metrics")).toBe("volume_usd");
     await page.reload();
     await expect.poll(() => headers(page)).toEqual(grouped);
-    expect(await pressed(page)).toEqual(["volume_usd", "merchant__region", "month"]);
+    await expect.poll(() => pressed(page)).toEqual(["volume_usd", "merchant__region", "month"]);
     await chip(page, "metric_time", "month").click();
     await expect.poll(() => headers(page)).toEqual(["merchant__region", "volume_usd"]);
     await page.goBack();
@@ -61,12 +61,12 @@ describe.skipIf(!needs("chromium"))("an endpoint of groups", () => {
     await page.getByLabel("sort_by").selectOption("payments");
     await page.getByRole("button", { name: "Run" }).click();
     await expect.poll(() => query(page).get("p.start_date")).toBe("2026-02-01");
-    expect(query(page).get("p.group_by")).toBe("metric_time__month");
-    expect(query(page).get("p.sort_by")).toBe("payments");
+    await expect.poll(() => query(page).get("p.group_by")).toBe("metric_time__month");
+    await expect.poll(() => query(page).get("p.sort_by")).toBe("payments");
     await expect.poll(() => headers(page)).toEqual(["metric_time__month", "payments"]);
     await chip(page, "Metrics", "payments").click();
     await expect.poll(() => query(page).get("p.sort_by")).toBeNull();
-    expect(query(page).get("p.start_date")).toBe("2026-02-01");
+    await expect.poll(() => query(page).get("p.start_date")).toBe("2026-02-01");
   });
 
   it("compares results of the measures that are asked, by keyboard, and says so in words", async () => {
@@ -85,15 +85,15 @@ describe.skipIf(!needs("chromium"))("an endpoint of groups", () => {
     await page.getByRole("button", { name: "Remove: payments less than 25" }).waitFor();
     await expectAccessible(page);
     await page.reload();
-    expect(await page.getByLabel("payments", { exact: true }).inputValue()).toBe("25");
+    await expect.poll(() => page.getByLabel("payments", { exact: true }).inputValue()).toBe("25");
     // Another group keeps the condition, another measure does not.
     await chip(page, "Group by", "merchant__region").click();
     await expect.poll(() => headers(page)).toContain("merchant__region");
-    expect(query(page).get("p.payments[lt]")).toBe("25");
+    await expect.poll(() => query(page).get("p.payments[lt]")).toBe("25");
     await chip(page, "Metrics", "volume_usd").click();
     await expect.poll(() => query(page).get("p.payments[lt]")).toBeNull();
     await expect.poll(() => headers(page)).toContain("volume_usd");
-    expect(await page.getByLabel("Operator of payments").count()).toBe(0);
+    await expect.poll(() => page.getByLabel("Operator of payments").count()).toBe(0);
     expect(problems).toEqual([]);
   });
 
@@ -113,7 +113,7 @@ describe.skipIf(!needs("chromium"))("an endpoint of groups", () => {
     await page.getByRole("button", { name: "Run" }).click();
     await expect.poll(() => page.locator(".rowsview tbody tr").count()).toBeLessThan(all);
     await page.getByRole("button", { name: "Remove: payments lt 25" }).waitFor();
-    expect(await page.getByLabel("Column", { exact: true }).inputValue()).toBe("payments");
+    await expect.poll(() => page.getByLabel("Column", { exact: true }).inputValue()).toBe("payments");
     // Lists of values have no results.
     await page.getByText("more parameters").click();
     const region = page.getByLabel("merchant__region", { exact: true });
@@ -126,7 +126,7 @@ describe.skipIf(!needs("chromium"))("an endpoint of groups", () => {
       .getByLabel("How the conditions of this group hold together")
       .first()
       .selectOption({ label: "any of these holds" });
-    expect(await columns(0)).toContain("payments");
+    await expect.poll(() => columns(0)).toContain("payments");
     await page.getByLabel("Value", { exact: true }).nth(1).fill("2026-02-01");
     expect(problems).toEqual([]);
     await page.getByRole("button", { name: "Run" }).click();
@@ -194,7 +194,7 @@ describe.skipIf(!needs("chromium"))("an endpoint of groups", () => {
   it("of a saved query has no choice, and its rows as a table and a chart", async () => {
     const { page, problems } = await open("/explore?endpoint=/v1/payments/monthly_overview");
     await expect.poll(async () => (await headers(page)).length).toBeGreaterThan(1);
-    expect(await page.locator(".chips").count()).toBe(0);
+    await expect.poll(() => page.locator(".chips").count()).toBe(0);
     await page.getByRole("button", { name: "Chart" }).click();
     await page.getByRole("img", { name: /chart of/ }).waitFor();
     expect(problems).toEqual([]);
@@ -205,7 +205,7 @@ describe.skipIf(!needs("chromium"))("an endpoint of groups", () => {
     const { page } = await visit(browser.context, url, path, { width: 390, colorScheme });
     await expect.poll(() => headers(page)).toHaveLength(3);
     await page.locator(".request > summary").click();
-    expect(await page.getByLabel("Operator of payments").inputValue()).toBe("lt");
+    await expect.poll(() => page.getByLabel("Operator of payments").inputValue()).toBe("lt");
     await page.getByLabel("Column", { exact: true }).waitFor();
     const width = await page.evaluate<number>("document.documentElement.scrollWidth");
     expect(width).toBeLessThanOrEqual(390);

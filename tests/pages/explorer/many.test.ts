@@ -23,7 +23,7 @@ describe.skipIf(!needs("chromium"))("/explore with 2,000 endpoints", () => {
     const address = await serveManifest(many, { RATE_LIMITS: "10000" });
     const { page, problems } = await visit(browser.context, address, "/explore");
     await page.locator(".list").getByText("2,000 endpoints", { exact: true }).waitFor();
-    expect(await page.locator(".rows a").count()).toBe(2000);
+    await expect.poll(() => page.locator(".rows a").count()).toBe(2000);
     await page.getByRole("searchbox").fill("metric_1999");
     await expect.poll(() => page.locator(".rows .path").allTextContents()).toEqual(["many/metric_1999"]);
     await page.getByRole("searchbox").fill("");

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { promisify } from "node:util";
 import type { BrowserContext, Page } from "playwright-core";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { atEnd } from "../../support/at-end.js";
 
 /** A page, and what went wrong on it. */
@@ -26,6 +26,18 @@ export async function visit(...where: Parameters<typeof openPage>): Promise<Visi
   // Not awaited: on a busy machine Chromium once did not say within 180 s that a page had closed. It ends with the browser.
   atEnd(() => void visit.page.close().catch(() => undefined));
   return visit;
+}
+
+/**
+ * Waits for the rows of a service's first page, which it reads for the first that asks. A page asks once, and is answered after two seconds
+ * at the latest, with what has been read.
+ */
+export async function untilFigures(url: string): Promise<void> {
+  const read = async (): Promise<void> => {
+    const { figures } = (await (await fetch(`${url}/explore/figures.json`)).json()) as { figures: object };
+    expect(figures).not.toEqual({});
+  };
+  await vi.waitFor(read, { timeout: 90_000 });
 }
 
 /** As `visit`, until the browser is closed. */

@@ -7,7 +7,7 @@ import { ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { needs } from "../../support/needs.js";
 import { generateInto, KEYS, ownFolder, serveManifest, startFolder } from "../../support/service.js";
-import { expectAccessible, visit } from "./page.js";
+import { expectAccessible, untilFigures, visit } from "./page.js";
 
 const schema = await ownSchema(`
   CREATE TABLE @.sales AS SELECT date '2026-01-01' + i AS day, i AS order_id, i * 1000.5 AS amount
@@ -59,6 +59,7 @@ generateInto(folder, MANIFEST, { about: ABOUT });
 const service = await startFolder(folder, { RATE_LIMITS: "10000" });
 service.recordBuilds([{ node: "model.test.sales", completedAt: Date.now() - 7_200_000, rows: 100 }]);
 const { url } = service;
+await untilFigures(url);
 
 describe.skipIf(!needs("chromium"))("the first page of /explore", () => {
   const browser = suiteBrowser();
@@ -81,22 +82,26 @@ describe.skipIf(!needs("chromium"))("the first page of /explore", () => {
   it("shows each category with its text, its freshness and a live number of a public endpoint", async () => {
     const { page, problems } = await open();
     await card(page, "shop").locator("svg").waitFor();
-    expect(await wordsOf(page, "shop")).toEqual([
-      ...["Shop", "1 endpoint", "Tills, by day.", "Sales per day", "Built 2 hours ago"],
-      ...["99K", "amount, 2026-04-10 · Sales per day"],
-    ]);
-    expect(await card(page, "shop").locator(".number").getAttribute("title")).toBe("99,049.5");
+    await expect
+      .poll(() => wordsOf(page, "shop"))
+      .toEqual([
+        ...["Shop", "1 endpoint", "Tills, by day.", "Sales per day", "Built 2 hours ago"],
+        ...["99K", "amount, 2026-04-10 · Sales per day"],
+      ]);
+    await expect.poll(() => card(page, "shop").locator(".number").getAttribute("title")).toBe("99,049.5");
     const points = await card(page, "shop").locator("polyline").getAttribute("points");
     expect(points?.split(" ")).toHaveLength(60);
     await card(page, "warehouse").getByText("1.2M").waitFor();
-    expect(await wordsOf(page, "warehouse")).toEqual([
-      ...["Warehouse", "1 endpoint", "Stock", "1.2M", "pieces, 2026-02-01 · Stock"],
-    ]);
-    expect(await wordsOf(page, "staff")).toEqual(["Staff", "1 endpoint", "Wages by name", "Needs Premium."]);
+    await expect
+      .poll(() => wordsOf(page, "warehouse"))
+      .toEqual([...["Warehouse", "1 endpoint", "Stock", "1.2M", "pieces, 2026-02-01 · Stock"]]);
+    await expect
+      .poll(() => wordsOf(page, "staff"))
+      .toEqual(["Staff", "1 endpoint", "Wages by name", "Needs Premium."]);
     await expectAccessible(page);
     await card(page, "shop").getByRole("button").click();
     await page.getByRole("heading", { name: "Shop", level: 2 }).waitFor();
-    expect(await page.locator(".about-api").innerText()).toBe("Tills, by day. Sales per day");
+    await expect.poll(() => page.locator(".about-api").innerText()).toBe("Tills, by day. Sales per day");
     await page.goBack();
     await card(page, "shop").getByRole("link").click();
     await page.locator(".rowsview").waitFor();
@@ -112,20 +117,26 @@ describe.skipIf(!needs("chromium"))("the first page of /explore", () => {
     ];
     const chosen = join(ownFolder(), "generated");
     generateInto(chosen, MANIFEST, { about: { ...ABOUT, headline } });
-    const { page, problems } = await visit(browser.context, (await startFolder(chosen)).url, "/explore");
+    const own = await startFolder(chosen);
+    await untilFigures(own.url);
+    const { page, problems } = await visit(browser.context, own.url, "/explore");
     await page.locator(".headline svg").waitFor();
-    expect(await words(page)).toEqual([
-      ["Sales per day", "30K", "2026-01-31 · +3.4% on 2026-01-30"],
-      ["Stock", "1.2M", "2026-02-01 · +2.5% on the period before"],
-    ]);
+    await expect
+      .poll(() => words(page))
+      .toEqual([
+        ["Sales per day", "30K", "2026-01-31 · +3.4% on 2026-01-30"],
+        ["Stock", "1.2M", "2026-02-01 · +2.5% on the period before"],
+      ]);
     await page.getByRole("searchbox").fill("wages");
-    expect(await page.locator(".headline").isVisible()).toBe(false);
+    await expect.poll(() => page.locator(".headline").isVisible()).toBe(false);
     const { page: unchosen } = await open();
     await unchosen.locator(".headline svg").waitFor();
-    expect(await words(unchosen)).toEqual([
-      ["Sales per day", "99K", "2026-04-10 · +1% on 2026-04-09"],
-      ["Stock", "1.2M", "2026-02-01 · +2.5% on the period before"],
-    ]);
+    await expect
+      .poll(() => words(unchosen))
+      .toEqual([
+        ["Sales per day", "99K", "2026-04-10 · +1% on 2026-04-09"],
+        ["Stock", "1.2M", "2026-02-01 · +2.5% on the period before"],
+      ]);
     await expectAccessible(unchosen);
     await unchosen.locator(".headline a").first().click();
     await unchosen.locator(".rowsview").waitFor();
@@ -175,19 +186,19 @@ describe.skipIf(!needs("chromium"))("the first page of /explore", () => {
     const search = page.getByRole("searchbox");
     await search.fill("wage");
     await search.pressSequentially("s");
-    expect(await search.inputValue()).toBe("wages");
-    expect(await page.evaluate("document.activeElement.type")).toBe("search");
-    expect(await page.locator(".rows .path").allTextContents()).toEqual(["staff/wages"]);
+    await expect.poll(() => search.inputValue()).toBe("wages");
+    await expect.poll(() => page.evaluate("document.activeElement.type")).toBe("search");
+    await expect.poll(() => page.locator(".rows .path").allTextContents()).toEqual(["staff/wages"]);
     // On a phone what is found follows the search.
-    expect(await page.locator(".card").first().isVisible()).toBe(false);
+    await expect.poll(() => page.locator(".card").first().isVisible()).toBe(false);
     const row = await page.locator(".rows a").first().boundingBox();
     expect(row && row.y < 600).toBe(true);
     await page.locator(".rows a").first().click();
     await page.getByRole("heading", { name: "Wages", level: 2 }).waitFor();
     await page.getByRole("button", { name: "All endpoints" }).click();
     await page.keyboard.press("/");
-    expect(await page.evaluate("document.activeElement.type")).toBe("search");
-    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+    await expect.poll(() => page.evaluate("document.activeElement.type")).toBe("search");
+    await expect.poll(() => page.evaluate("document.documentElement.scrollWidth")).toBe(390);
     await expectAccessible(page);
   });
 
@@ -199,7 +210,7 @@ describe.skipIf(!needs("chromium"))("the first page of /explore", () => {
       start
         .getByRole("link", { name: /data@|Terms/ })
         .evaluateAll((all) => all.map((each) => each.getAttribute("href")));
-    expect(await links()).toEqual([ABOUT.contact, ABOUT.termsOfService]);
+    await expect.poll(() => links()).toEqual([ABOUT.contact, ABOUT.termsOfService]);
     const { page: partner } = await open({ key: KEYS.tier1 });
     await partner.getByText("1 endpoint needs another key. Ask for one:").waitFor();
     const { page: premium } = await open({ key: KEYS.tier2 });
@@ -215,7 +226,7 @@ describe.skipIf(!needs("chromium"))("the first page of /explore", () => {
     async (colorScheme) => {
       const { page, problems } = await open({ colorScheme });
       await page.getByText("What shops sold, by day. <b>Checked</b> by dbt.").waitFor();
-      expect(await page.evaluate(`document.querySelector("header img").naturalWidth`)).toBe(20);
+      await expect.poll(() => page.evaluate(`document.querySelector("header img").naturalWidth`)).toBe(20);
       const color = await page.evaluate<string>(
         `getComputedStyle(document.querySelector(".welcome a[href^=mailto]")).color`,
       );
@@ -224,7 +235,7 @@ describe.skipIf(!needs("chromium"))("the first page of /explore", () => {
       await expectAccessible(page);
       expect(problems).toEqual([]);
       const description = page.locator("meta[name=description]");
-      expect(await description.getAttribute("content")).toBe(ABOUT.description);
+      await expect.poll(() => description.getAttribute("content")).toBe(ABOUT.description);
     },
   );
 });

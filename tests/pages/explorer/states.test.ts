@@ -56,15 +56,15 @@ describe.skipIf(!needs("chromium"))("the explorer", () => {
     const { page, problems } = await open("/explore");
     const group = (name: string) => page.locator(".group", { hasText: name });
     await group("deposits").waitFor();
-    expect(await page.locator(".subject").allTextContents()).toEqual([...WORDS, "other"]);
-    expect(await group("swaps").getAttribute("data-count")).toBe("12");
+    await expect.poll(() => page.locator(".subject").allTextContents()).toEqual([...WORDS, "other"]);
+    await expect.poll(() => group("swaps").getAttribute("data-count")).toBe("12");
     const large = page.locator(".rows a[href*='%2Flarge%2F']");
-    expect(await large.count()).toBe(0);
+    await expect.poll(() => large.count()).toBe(0);
     await group("swaps").focus();
     await page.keyboard.press("Enter");
     await expect.poll(() => large.count()).toBe(12);
-    expect(await group("swaps").getAttribute("aria-expanded")).toBe("true");
-    expect(await large.nth(0).innerText()).toMatch(/^Swaps 0\s+swaps_0\s+n0: A number\.$/);
+    await expect.poll(() => group("swaps").getAttribute("aria-expanded")).toBe("true");
+    await expect.poll(() => large.nth(0).innerText()).toMatch(/^Swaps 0\s+swaps_0\s+n0: A number\.$/);
     await expectAccessible(page);
     await group("large").click();
     await expect.poll(() => page.locator(".subject").count()).toBe(0);
@@ -73,7 +73,7 @@ describe.skipIf(!needs("chromium"))("the explorer", () => {
     await expect.poll(() => large.count()).toBeGreaterThan(0);
     await page.goto(`${url}/explore?endpoint=/v1/large/vaults_7`);
     await expect.poll(() => page.locator("[aria-current=true] .path").innerText()).toBe("vaults_7");
-    expect(await large.count()).toBe(12);
+    await expect.poll(() => large.count()).toBe(12);
     expect(problems).toEqual([]);
   });
 
@@ -94,7 +94,7 @@ describe.skipIf(!needs("chromium"))("the explorer", () => {
     await expectAccessible(page);
     await regions.getByRole("button", { name: "south" }).click();
     await page.locator(".rowsview tbody tr").first().waitFor();
-    expect(new URL(page.url()).searchParams.get("p.region")).toBe("south");
+    await expect.poll(() => new URL(page.url()).searchParams.get("p.region")).toBe("south");
     expect(problems).toEqual([]);
   });
 
@@ -102,8 +102,10 @@ describe.skipIf(!needs("chromium"))("the explorer", () => {
     const { page } = await open("/explore?endpoint=/v1/shop/wages");
     await page.getByText("Needs Premium (tier2): enter a key of this tier at the top of the page.").waitFor();
     await page.getByText("To get a key, ask the operator of this API.").waitFor();
-    expect(await page.locator("table.columns tbody tr").allTextContents()).toContain("daydate, may be null");
-    expect(await page.locator(".rowsview").count()).toBe(0);
+    await expect
+      .poll(() => page.locator("table.columns tbody tr").allTextContents())
+      .toContain("daydate, may be null");
+    await expect.poll(() => page.locator(".rowsview").count()).toBe(0);
   });
 
   it("has its form in one line on a phone, above the rows", async () => {
@@ -115,7 +117,7 @@ describe.skipIf(!needs("chromium"))("the explorer", () => {
     await page.getByRole("button", { name: "Run" }).waitFor();
     await expectAccessible(page);
     await page.setViewportSize({ width: 1280, height: 900 });
-    expect(await page.getByText("Filters and page").isVisible()).toBe(false);
+    await expect.poll(() => page.getByText("Filters and page").isVisible()).toBe(false);
   });
 
   it("names similar paths where there is no such endpoint, and what to do at the limit", async () => {

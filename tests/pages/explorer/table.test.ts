@@ -103,15 +103,15 @@ describe.skipIf(!needs("chromium"))("the table of the explorer", () => {
   it("sorts the whole result by the header of a sortable column, both ways and back", async () => {
     const { page, problems } = await open(SALES);
     await rows(page).first().waitFor();
-    expect(await header(page, "region").count()).toBe(0);
+    await expect.poll(() => header(page, "region").count()).toBe(0);
     await header(page, "amount").click();
     // The smallest amount is not on the first page.
     await expect.poll(() => cells(page, 4).first().innerText()).toBe("1.50");
-    expect(fields(page)).toMatchObject({ "p.sort_by": "amount", "p.sort_direction": "ASC" });
-    expect(await page.locator("th[aria-sort=ascending]").innerText()).toBe("amount");
+    await expect.poll(() => fields(page)).toMatchObject({ "p.sort_by": "amount", "p.sort_direction": "ASC" });
+    await expect.poll(() => page.locator("th[aria-sort=ascending]").innerText()).toBe("amount");
     await header(page, "amount").click();
     await expect.poll(() => cells(page, 4).first().innerText()).toBe("null");
-    expect(await page.locator("th[aria-sort=descending]").innerText()).toBe("amount");
+    await expect.poll(() => page.locator("th[aria-sort=descending]").innerText()).toBe("amount");
     await page.getByRole("button", { name: "Remove: sorted by amount, descending" }).waitFor();
     await header(page, "amount").click();
     await expect.poll(() => cells(page, 1).first().innerText()).toBe("1");
@@ -125,16 +125,16 @@ describe.skipIf(!needs("chromium"))("the table of the explorer", () => {
     const asked: string[] = [];
     page.on("request", (request) => asked.push(request.url()));
     await header(page, "n").click();
-    expect(await cells(page, 1).allInnerTexts()).toEqual(["9", "10", "100"]);
+    await expect.poll(() => cells(page, 1).allInnerTexts()).toEqual(["9", "10", "100"]);
     await header(page, "n").click();
-    expect(await cells(page, 1).allInnerTexts()).toEqual(["100", "10", "9"]);
-    expect(await page.evaluate("document.activeElement.textContent")).toBe("n");
+    await expect.poll(() => cells(page, 1).allInnerTexts()).toEqual(["100", "10", "9"]);
+    await expect.poll(() => page.evaluate("document.activeElement.textContent")).toBe("n");
     for (const expected of [
       ["-1", "2.5", "null"],
       ["2.5", "-1", "null"],
     ]) {
       await header(page, "score").click();
-      expect(await cells(page, 3).allInnerTexts()).toEqual(expected);
+      await expect.poll(() => cells(page, 3).allInnerTexts()).toEqual(expected);
     }
     expect(asked).toEqual([]);
     expect(problems).toEqual([]);
@@ -150,7 +150,7 @@ describe.skipIf(!needs("chromium"))("the table of the explorer", () => {
         ...["-1", "9007199254740992", "9007199254740993"],
       ]);
       // No character is cut in two.
-      expect(await cells(page, 4).last().innerText()).toBe(`x${"😀".repeat(9)}…${"😀".repeat(8)}`);
+      await expect.poll(() => cells(page, 4).last().innerText()).toBe(`x${"😀".repeat(9)}…${"😀".repeat(8)}`);
       // Arabic begins at the right: what it ends with stands at its left.
       const places = await page.evaluate<readonly number[]>(`(() => {
       const text = [...document.querySelectorAll(".rowsview td")].find((each) => each.textContent.endsWith("%"));
@@ -172,23 +172,25 @@ describe.skipIf(!needs("chromium"))("the table of the explorer", () => {
     const value = (text: string) => rows(page).getByRole("button", { name: text, exact: true }).first();
     await value("north").click();
     await expect.poll(() => place(page).innerText()).toBe("1–50 of 477");
-    expect(new Set(await cells(page, 3).allInnerTexts())).toEqual(new Set(["north"]));
+    await expect.poll(async () => new Set(await cells(page, 3).allInnerTexts())).toEqual(new Set(["north"]));
     // The first page of the filtered rows, and the form shows the filter.
-    expect(fields(page)).toEqual({ endpoint: "/v1/shop/sales", "p.region[eq]": "north" });
-    expect(await page.getByLabel("region", { exact: true }).inputValue()).toBe("north");
+    await expect.poll(() => fields(page)).toEqual({ endpoint: "/v1/shop/sales", "p.region[eq]": "north" });
+    await expect.poll(() => page.getByLabel("region", { exact: true }).inputValue()).toBe("north");
     await value("2026-01-01").click();
     await expect.poll(() => place(page).innerText()).toBe("24 rows");
-    expect(fields(page)).toMatchObject({ "p.from": "2026-01-01", "p.to": "2026-01-01" });
+    await expect.poll(() => fields(page)).toMatchObject({ "p.from": "2026-01-01", "p.to": "2026-01-01" });
     await value("null").click();
     await expect.poll(() => cells(page, 4).first().innerText()).toBe("null");
-    expect(fields(page)).toMatchObject({ "p.amount[null]": "true" });
+    await expect.poll(() => fields(page)).toMatchObject({ "p.amount[null]": "true" });
     const chips = page.getByRole("group", { name: "Active filters" });
-    expect(await chips.getByRole("button").allInnerTexts()).toEqual([
-      ...["region is north×", "day at least 2026-01-01×", "day at most 2026-01-01×", "amount is null×"].map(
-        (text) => text.replace("×", "\n×"),
-      ),
-      "Remove all",
-    ]);
+    await expect
+      .poll(() => chips.getByRole("button").allInnerTexts())
+      .toEqual([
+        ...["region is north×", "day at least 2026-01-01×", "day at most 2026-01-01×", "amount is null×"].map(
+          (text) => text.replace("×", "\n×"),
+        ),
+        "Remove all",
+      ]);
     await chips.getByRole("button", { name: "Remove: region is north" }).click();
     await expect.poll(() => fields(page)).not.toHaveProperty("p.region[eq]");
     await expectAccessible(page);
@@ -201,7 +203,7 @@ describe.skipIf(!needs("chromium"))("the table of the explorer", () => {
     const { page, problems } = await open(SALES);
     await rows(page).getByText(text, { exact: true }).first().click();
     await expect.poll(() => place(page).innerText()).toMatch(/^1–50 of 47\d$/);
-    expect(new Set(await cells(page, 3).allInnerTexts())).toEqual(new Set([text]));
+    await expect.poll(async () => new Set(await cells(page, 3).allInnerTexts())).toEqual(new Set([text]));
     expect(await page.locator("main img").count()).toBe(0);
     expect(problems).toEqual([]);
   });
@@ -211,7 +213,7 @@ describe.skipIf(!needs("chromium"))("the table of the explorer", () => {
     await page.getByRole("button", { name: "Column region" }).click();
     const menu = page.getByRole("dialog", { name: "Column region" });
     await menu.getByText("4 values").waitFor();
-    expect(await menu.innerText()).toContain("text, may be null");
+    await expect.poll(() => menu.innerText()).toContain("text, may be null");
     const values = menu.getByRole("group", { name: "Values of region" }).getByRole("button");
     // Of the rows that the other filters select.
     expect((await values.allInnerTexts()).map((text) => text.replace("\n", " ")).sort()).toEqual(
@@ -222,14 +224,14 @@ describe.skipIf(!needs("chromium"))("the table of the explorer", () => {
     await expect.poll(() => values.allInnerTexts()).toEqual(["north\n24"]);
     await page.keyboard.press("Escape");
     await expect.poll(() => menu.count()).toBe(0);
-    expect(await page.evaluate("document.activeElement.ariaLabel")).toBe("Column region");
+    await expect.poll(() => page.evaluate("document.activeElement.ariaLabel")).toBe("Column region");
     await page.keyboard.press("Enter");
     await values.filter({ hasText: "north" }).click();
     await expect.poll(() => place(page).innerText()).toBe("24 rows");
     await page.getByRole("button", { name: "Column amount" }).click();
     await page.getByRole("button", { name: "Sort descending" }).click();
     await page.locator("th[aria-sort=descending]").waitFor();
-    expect(fields(page)).toMatchObject({ "p.region[eq]": "north", "p.sort_by": "amount" });
+    await expect.poll(() => fields(page)).toMatchObject({ "p.region[eq]": "north", "p.sort_by": "amount" });
     expect(problems).toEqual([]);
   });
 
@@ -238,12 +240,12 @@ describe.skipIf(!needs("chromium"))("the table of the explorer", () => {
     await browser.context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await rows(page).first().locator(".opener").focus();
     for (const key of ["ArrowDown", "ArrowRight"]) await page.keyboard.press(key);
-    expect(await page.evaluate("document.activeElement.textContent")).toBe("2026-01-01");
+    await expect.poll(() => page.evaluate("document.activeElement.textContent")).toBe("2026-01-01");
     await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Copy big" }).click();
     await page.getByRole("button", { name: "Copy big" }).getByText("Copied").waitFor();
-    expect(await page.evaluate("navigator.clipboard.readText()")).toBe("9007199254740995");
+    await expect.poll(() => page.evaluate("navigator.clipboard.readText()")).toBe("9007199254740995");
     expect(problems).toEqual([]);
   });
 
@@ -294,7 +296,7 @@ describe.skipIf(!needs("chromium"))("the table of the explorer", () => {
     await expectAccessible(page);
     // Another view of the same rows leaves it.
     await page.getByRole("button", { name: "JSON", exact: true }).click();
-    expect(await bar.getAttribute("max")).toBe("1910");
+    await expect.poll(() => bar.getAttribute("max")).toBe("1910");
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Download all rows" }).waitFor();
     release();
@@ -326,7 +328,7 @@ describe.skipIf(!needs("chromium"))("the table of the explorer", () => {
       .getByRole("alert")
       .getByText("The download has failed. The service does not answer.")
       .waitFor();
-    expect(await page.getByRole("alert").count()).toBe(1);
-    expect(new Set(await cells(page, 3).allInnerTexts())).toEqual(new Set(["north"]));
+    await expect.poll(() => page.getByRole("alert").count()).toBe(1);
+    await expect.poll(async () => new Set(await cells(page, 3).allInnerTexts())).toEqual(new Set(["north"]));
   });
 });

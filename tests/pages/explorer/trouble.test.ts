@@ -40,12 +40,12 @@ describe.skipIf(!needs("chromium"))("/explore in trouble", () => {
       .waitFor();
     const { page: second, problems } = await open(`${PLACES}&p.constructor=Rome&p.toString=Rome`);
     await second.locator(".rowsview").getByText("Rome").waitFor();
-    expect(await second.getByLabel("constructor", { exact: true }).inputValue()).toBe("Rome");
+    await expect.poll(() => second.getByLabel("constructor", { exact: true }).inputValue()).toBe("Rome");
     const { page: third } = await open(PLACES);
     await third.locator(".rowsview").getByText("Rome").waitFor();
-    expect(await third.getByLabel("toString", { exact: true }).inputValue()).toBe("");
+    await expect.poll(() => third.getByLabel("toString", { exact: true }).inputValue()).toBe("");
     const { page: start } = await open("/explore");
-    expect(await start.locator(".cards").innerText()).toMatch(/^Constructor\n1 endpoint\n/);
+    await expect.poll(() => start.locator(".cards").innerText()).toMatch(/^Constructor\n1 endpoint\n/);
     expect(problems).toEqual([]);
   });
 
@@ -54,7 +54,7 @@ describe.skipIf(!needs("chromium"))("/explore in trouble", () => {
     await alert(page).getByText("Parameter 'constructor' expects a single value.").waitFor();
     await expectAccessible(page);
     // The same request would fail again.
-    expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: "Try again" }).count()).toBe(0);
   });
 
   it("leaves the public part where a key is wrong, in all documents of the tab, also after a reload", async () => {
@@ -66,8 +66,8 @@ describe.skipIf(!needs("chromium"))("/explore in trouble", () => {
       .waitFor();
     await page.locator(".card").first().waitFor();
     // It can be corrected where it stands.
-    expect(await page.getByLabel("API key").inputValue()).toBe("sk_live_wrong");
-    expect(await page.evaluate("document.activeElement.id")).toBe("key");
+    await expect.poll(() => page.getByLabel("API key").inputValue()).toBe("sk_live_wrong");
+    await expect.poll(() => page.evaluate("document.activeElement.id")).toBe("key");
     await expectAccessible(page);
     for (const [path, part, words] of [
       ["/explore", ".card", "The public part is shown without it."],
@@ -78,7 +78,7 @@ describe.skipIf(!needs("chromium"))("/explore in trouble", () => {
       const { page: later } = await open(path, "sk_live_wrong");
       await later.locator(part).first().waitFor();
       await alert(later).getByText(words).waitFor();
-      expect(await later.evaluate("sessionStorage.getItem('routewright.key')")).toBe("");
+      await expect.poll(() => later.evaluate("sessionStorage.getItem('routewright.key')")).toBe("");
     }
   });
 
@@ -107,7 +107,7 @@ describe.skipIf(!needs("chromium"))("/explore in trouble", () => {
     await (await late).finished();
     await page.evaluate("new Promise((resolve) => setTimeout(resolve, 50))");
     await page.locator("#caller").getByText("(tier1)").waitFor();
-    expect(await page.evaluate("sessionStorage.getItem('routewright.key')")).toBe(KEYS.tier1);
+    await expect.poll(() => page.evaluate("sessionStorage.getItem('routewright.key')")).toBe(KEYS.tier1);
     expect(await page.getByRole("alert").count()).toBe(0);
     expect(problems.filter((problem) => !problem.includes("401") && !problem.includes("403"))).toEqual([]);
   });
@@ -125,7 +125,7 @@ describe.skipIf(!needs("chromium"))("/explore in trouble", () => {
     await page.getByText("Running …").waitFor();
     await page.getByRole("button", { name: "Dark theme" }).click();
     await page.getByText("Running …").waitFor();
-    expect(await page.locator(".rowsview").count()).toBe(0);
+    await expect.poll(() => page.locator(".rowsview").count()).toBe(0);
     release();
     await page.getByText("No row matches.").waitFor();
     expect(problems).toEqual([]);
@@ -149,8 +149,8 @@ describe.skipIf(!needs("chromium"))("/explore in trouble", () => {
     await alert(page)
       .getByText(/^Invalid API Key\. The public part is shown without it\./)
       .waitFor();
-    expect(await page.getByText("Loading the catalogue").count()).toBe(0);
-    expect(await page.evaluate("document.activeElement.id")).toBe("key");
+    await expect.poll(() => page.getByText("Loading the catalogue").count()).toBe(0);
+    await expect.poll(() => page.evaluate("document.activeElement.id")).toBe("key");
   });
 
   it.each([
@@ -191,7 +191,7 @@ describe.skipIf(!needs("chromium"))("/explore in trouble", () => {
     await page.goto(url + PLACES);
     await page.locator(".rowsview").getByText("Rome").waitFor();
     await page.getByRole("button", { name: "Dark theme" }).click();
-    expect(await page.evaluate("document.documentElement.className")).toBe("dark-mode");
+    await expect.poll(() => page.evaluate("document.documentElement.className")).toBe("dark-mode");
   });
 
   it("says what to do where its script cannot be loaded", async () => {
@@ -200,7 +200,7 @@ describe.skipIf(!needs("chromium"))("/explore in trouble", () => {
     await page.goto(`${url}/explore`);
     const hint = page.getByText("If nothing appears, reload the page.");
     await hint.waitFor({ state: "attached" });
-    expect(await hint.isVisible()).toBe(false);
+    await expect.poll(() => hint.isVisible()).toBe(false);
     // Ten seconds later.
     await page.evaluate("document.getAnimations().forEach((each) => (each.currentTime = 10_000))");
     await hint.waitFor();

@@ -29,7 +29,7 @@ describe.skipIf(!needs("chromium"))("the explorer", () => {
       await expectAccessible(page);
       await page.getByRole("link", { name: "Sales per day · region is one of north" }).click();
       await page.locator(".rowsview").waitFor();
-      expect(new URL(page.url()).searchParams.get("p.region")).toBe("north");
+      await expect.poll(() => new URL(page.url()).searchParams.get("p.region")).toBe("north");
       await page.getByRole("button", { name: "Forget view" }).click();
       await page.getByRole("button", { name: "Save view" }).waitFor();
       // What another program has written there is not read.
@@ -38,7 +38,7 @@ describe.skipIf(!needs("chromium"))("the explorer", () => {
       );
       await page.goto(`${service.url}/explore`);
       await expect.poll(() => page.getByRole("heading", { name: "Opened last" }).count()).toBe(1);
-      expect(await page.getByRole("heading", { name: "Saved views" }).count()).toBe(0);
+      await expect.poll(() => page.getByRole("heading", { name: "Saved views" }).count()).toBe(0);
       expect(problems).toEqual([]);
     } finally {
       await browser.close();
@@ -51,13 +51,13 @@ describe.skipIf(!needs("chromium"))("the explorer", () => {
       const { page, problems } = await visit(browser.context, service.url, SALES);
       const options = () => page.locator("#parameter-region-values option").allTextContents();
       await page.locator(".rowsview").waitFor();
-      expect(await options()).toEqual([]);
+      await expect.poll(() => options()).toEqual([]);
       await page.getByLabel("region", { exact: true }).focus();
       await expect
         .poll(async () => (await options()).sort())
         .toEqual(["north (100 rows)", "south (100 rows)", "west (100 rows)"]);
       // A bound need not be a value that exists.
-      expect(await page.getByLabel("start", { exact: true }).getAttribute("list")).toBeNull();
+      await expect.poll(() => page.getByLabel("start", { exact: true }).getAttribute("list")).toBeNull();
       expect(problems).toEqual([]);
     } finally {
       await browser.close();
@@ -77,8 +77,8 @@ describe.skipIf(!needs("chromium"))("the explorer", () => {
       await dialog.waitFor({ state: "detached" });
       await page.keyboard.press("/");
       await page.keyboard.type("what?");
-      expect(await page.getByRole("searchbox").inputValue()).toBe("what?");
-      expect(await dialog.count()).toBe(0);
+      await expect.poll(() => page.getByRole("searchbox").inputValue()).toBe("what?");
+      await expect.poll(() => dialog.count()).toBe(0);
       expect(problems).toEqual([]);
     } finally {
       await browser.close();

@@ -58,15 +58,23 @@ const manifest = manifestOf([
 ]) as { nodes: Record<string, { alias: string }> };
 for (const node of Object.values(manifest.nodes)) node.alias = "payments";
 
-const API_KEYS = JSON.stringify({ sk_live_acme: { tier: "tier1", org: "acme" } });
+const ACME = { tier: "tier1", org: "acme" };
+// The second one asks only where requests are counted.
+const API_KEYS = JSON.stringify({ sk_live_acme: ACME, sk_live_counted: ACME });
 const url = await serveManifest(manifest, { API_KEYS });
 
 /** The text and the data of an answer, and how many requests are left in the caller's window. */
-async function call(name: string, path: string, parameters: object = {}, more: object = {}) {
+async function call(
+  name: string,
+  path: string,
+  parameters: object = {},
+  more: object = {},
+  key = "sk_live_acme",
+) {
   const response = await fetch(`${url}/mcp`, {
     method: "POST",
     headers: {
-      "x-api-key": "sk_live_acme",
+      "x-api-key": key,
       "content-type": "application/json",
       accept: "application/json, text/event-stream",
     },
@@ -114,10 +122,12 @@ const ALL = {
 };
 
 it("summarizes all pages in one request: the rows, and the bounds of dates and times as rows have them", async () => {
-  const first = await summary("payments");
+  const counted = (path: string, parameters: object = {}) =>
+    call("summarize_endpoint", path, parameters, {}, "sk_live_counted");
+  const first = await counted("payments");
   expect(first.data).toEqual(ALL);
-  expect((await summary("undeclared")).data).toEqual(ALL);
-  expect((await summary("payments", { limit: 1 })).left).toBe(first.left - 2);
+  expect((await counted("undeclared")).data).toEqual(ALL);
+  expect((await counted("payments", { limit: 1 })).left).toBe(first.left - 2);
 });
 
 it("summarizes what filters and the choice of columns leave, and the caller's own rows", async () => {

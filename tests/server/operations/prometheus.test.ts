@@ -72,10 +72,15 @@ interface Series {
   readonly value: readonly [time: number, value: string];
 }
 
+/** What a machine that stands still for seconds fires rightly, and for minutes: a late request is in the rates of the last five. */
+const OF_SLOW_MACHINE = ["DataApiSlow", "QueriesWait"];
+
 /** A server, what it says of itself, and what a Prometheus that scrapes it says. */
 class Monitored {
   readonly #url: string;
   readonly #prometheus: string;
+  /** A request took long. */
+  #isLate = false;
 
   private constructor(url: string, prometheus: string) {
     this.#url = url;
@@ -119,14 +124,23 @@ class Monitored {
   }
 
   fires(names: readonly string[]): Promise<void> {
-    return vi.waitFor(async () => expect(await this.firing()).toEqual(names), POLL);
+    const unexpected = OF_SLOW_MACHINE.filter((name) => this.#isLate && !names.includes(name));
+    const others = async (): Promise<readonly string[]> =>
+      (await this.firing()).filter((name) => !unexpected.includes(name));
+    return vi.waitFor(async () => expect(await others()).toEqual(names), POLL);
   }
 
   /** Counters rise between two scrapes: a request before, a scrape, and requests after. */
   async call(path: string, more: readonly string[]): Promise<void> {
-    await fetch(this.#url + path);
+    await this.#get(path);
     await this.hasSeries("sum(routewright_requests_total) > 0");
-    await Promise.all(more.map((next) => fetch(this.#url + next)));
+    await Promise.all(more.map((next) => this.#get(next)));
+  }
+
+  async #get(path: string): Promise<void> {
+    const start = performance.now();
+    await fetch(this.#url + path);
+    this.#isLate ||= performance.now() - start > 500;
   }
 }
 
@@ -251,6 +265,6 @@ describe.skipIf(!needs("prometheus"))("the shipped monitoring", () => {
     const ofRamp = expressionsOf("ramp/grafana-dashboard.json");
     expect(ofRamp.length).toBeGreaterThan(8);
     for (const expr of ofRamp) await monitored.hasSeries(expr);
-    expect(await monitored.firing()).toEqual([]);
+    await monitored.fires([]);
   });
 });
