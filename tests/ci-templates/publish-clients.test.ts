@@ -76,7 +76,7 @@ function repository() {
 describe.skipIf(!needs("git", "openapi-python-client", "twine"))("publish-clients.sh", () => {
   it(
     "publishes a package on npm and one on PyPI at each change, with its version",
-    { timeout: 240_000 },
+    { timeout: 900_000 },
     async () => {
       const registry = await startRegistry();
       const { author, commit, tags } = repository();

@@ -8,7 +8,7 @@ import { type PipelineRun, runSteps } from "./run.js";
 import { GITHUB_REQUESTS, githubSteps, GITLAB_REQUESTS, gitlabSteps, TEMPLATES } from "./templates.js";
 
 /** A run installs, runs dbt and four commands of the generator. */
-const TIMEOUT_MS = 240_000;
+const TIMEOUT_MS = 900_000;
 
 const root = mkdtempSync(join(tmpdir(), "routewright-test-"));
 afterAll(() => {

@@ -5,7 +5,7 @@ import { repositoryOn } from "./repository.js";
 import { needs } from "../support/needs.js";
 
 /** A run installs, generates, compares, lints, and talks to git and the platform: several processes each. */
-const TIMEOUT_MS = 240_000;
+const TIMEOUT_MS = 900_000;
 
 const REVIEW = "routewright/regenerate";
 

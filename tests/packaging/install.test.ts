@@ -13,6 +13,7 @@ import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { databaseUrl, ownDatabase } from "../support/database.js";
+import { putText } from "../support/files.js";
 import { freePort } from "../support/port.js";
 import { ownFolder } from "../support/service.js";
 import { broughtBy } from "./brought-by.js";
@@ -253,11 +254,11 @@ describe("the packed packages in an empty repository", () => {
       variables,
     );
     const text = readFileSync(manifest, "utf8");
-    writeFileSync(manifest, text.replaceAll('"granularity:last_7d"', '"granularity:last_8d"'));
+    putText(manifest, text.replaceAll('"granularity:last_7d"', '"granularity:last_8d"'));
     const statusOf = (path: string): Promise<number> =>
       fetch(`http://127.0.0.1:${String(port)}${path}`).then(({ status }) => status);
     await expect
-      .poll(() => statusOf("/v1/bridges/volume/last_8d"), { timeout: 120_000, interval: 500 })
+      .poll(() => statusOf("/v1/bridges/volume/last_8d"), { timeout: INSTALL_MS, interval: 500 })
       .toBe(200);
     writeFileSync(manifest, text);
   });
