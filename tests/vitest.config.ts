@@ -39,8 +39,8 @@ export default defineConfig({
     globalSetup: source("tests/support/global-setup.ts"),
     setupFiles: source("tests/support/read-statements.ts"),
     // Bounds of tests that hang. They must not fail a test because the machine is busy.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     expect: { poll: { timeout: 90_000 } },
     // Many tests wait: with six on two busy cores some of the rest met their bounds.
     maxWorkers: set === "quick" ? 5 : 4,

@@ -14,7 +14,7 @@ const LOOP_MS = Number(process.env["DBT_LOOP_SECONDS"] ?? 0) * 1000;
 const MIN_RUNS = 2;
 
 /** dbt itself takes ten times as long on a machine that is busy. */
-const TIMEOUT_MS = 600_000;
+const TIMEOUT_MS = 900_000;
 
 /** A relation that was away longer than the server waits may fail (runtime/docs/freshness.md). */
 const PATIENCE_MS = 2000;

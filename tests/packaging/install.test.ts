@@ -22,7 +22,7 @@ import { broughtBy } from "./brought-by.js";
 
 const root = join(import.meta.dirname, "../..");
 const run = promisify(execFile);
-const INSTALL_MS = 300_000;
+const INSTALL_MS = 900_000;
 
 interface Size {
   readonly packages: number;

@@ -116,7 +116,7 @@ async function onDatabase(url: URL, sql: string): Promise<void> {
 }
 
 /** They take 90 s alone. */
-const PAGES_MS = 400_000;
+const PAGES_MS = 900_000;
 
 describe.skipIf(!needs("dbt"))("the pages give the rows that they show", () => {
   it("with PostgreSQL: the tutorial and the how-tos", { timeout: PAGES_MS }, async () => {
