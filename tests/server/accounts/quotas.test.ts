@@ -261,9 +261,10 @@ describe("an organization with a quota of requests", () => {
     expect((await ask()).headers["ratelimit"]).toMatch(/"month";r=9999\d;/);
     await store.organizations.setPlan("acme", "small");
     await expect.poll(async () => (await ask()).status, SOON).toBe(429);
-    expect((await used())[0]).toBeGreaterThanOrEqual(7);
+    await expect.poll(async () => (await used())[0], SOON).toBeGreaterThanOrEqual(7);
+    // What is reported at once counts at once: four of them, or all.
     expect(await events()).toEqual([
-      { unit: "requests", percent: 80, quota: 5, used: 4 },
+      { unit: "requests", percent: 80, quota: 5, used: expect.toBeOneOf([4, 5]) as unknown },
       { unit: "requests", percent: 100, quota: 5, used: 5 },
     ]);
   });

@@ -48,12 +48,15 @@ async function start(variables: Readonly<Record<string, string>> = SETTINGS) {
   return { url: service.url, service, store, databaseUrl: KEYS_DATABASE_URL, build, send, subscribe };
 }
 
+/** Each event once: one whose answer was not recorded in time, on a machine that stood still, comes again as the same one. */
+const distinct = <Event>(events: readonly Event[], idOf: (event: Event) => unknown): readonly Event[] => [
+  ...new Map(events.map((event) => [idOf(event), event])).values(),
+];
+const eventsOf = ({ received }: Receiver) => distinct(received, ({ headers }) => headers["webhook-id"]);
 const sentTo = (receiver: Receiver, secret: string): readonly string[] =>
-  receiver
-    .verified(secret)
-    .map(({ type, data }) =>
-      `${type} ${String(data["path"] ?? data["key"])} ${String(data["as_of"] ?? "")}`.trim(),
-    );
+  distinct(receiver.verified(secret), ({ id }) => id).map(({ type, data }) =>
+    `${type} ${String(data["path"] ?? data["key"])} ${String(data["as_of"] ?? "")}`.trim(),
+  );
 
 describe("a subscription", () => {
   it("is taken once a database that answered nothing at the start does", async () => {
@@ -85,7 +88,7 @@ describe("a subscription", () => {
     const times = Array.from({ length: 5 }, (_, i) => Date.now() - 60_000 + i);
     for (const [i, at] of times.entries()) {
       build(at);
-      await expect.poll(() => all.received.length, SOON).toBe((i + 1) * 3);
+      await expect.poll(() => eventsOf(all).length, SOON).toBe((i + 1) * 3);
     }
     const asOf = times.map((at) => new Date(at).toISOString());
     const byPath = (receiver: Receiver, secret: string, path: string) =>
@@ -94,8 +97,8 @@ describe("a subscription", () => {
       expect(byPath(all, secrets[0] ?? "", `/v1/shop/${name} `)).toEqual(
         asOf.map((at) => `data.rebuilt /v1/shop/${name} ${at}`),
       );
-    await expect.poll(() => one.received.length, SOON).toBe(5);
-    await expect.poll(() => partner.received.length, SOON).toBe(10);
+    await expect.poll(() => eventsOf(one).length, SOON).toBe(5);
+    await expect.poll(() => eventsOf(partner).length, SOON).toBe(10);
     expect(sentTo(one, secrets[1] ?? "")).toEqual(asOf.map((at) => `data.rebuilt /v1/shop/items ${at}`));
     expect(byPath(partner, secrets[2] ?? "", "costs")).toEqual([]);
     const { body } = await send("GET");
@@ -177,7 +180,7 @@ describe("a subscription", () => {
     build(Date.now() - 1000, ["orders"]);
     await expect.poll(() => sentTo(operator, secret), SOON).toEqual(["key.created 0123456789ab"]);
     await expect
-      .poll(() => other.received.map(({ body }) => (JSON.parse(body) as { type: string }).type), SOON)
+      .poll(() => eventsOf(other).map(({ body }) => (JSON.parse(body) as { type: string }).type), SOON)
       .toEqual(["data.rebuilt"]);
   });
 
@@ -196,7 +199,7 @@ describe("a subscription", () => {
     await subscribe({ url: first.url }, revoked.key);
     await subscribe({ url: second.url, paths: ["/v1/shop/costs", "/v1/shop/items"] }, lowered.key);
     build(Date.now() - 5000, ["costs"]);
-    await expect.poll(() => [first.received.length, second.received.length], SOON).toEqual([1, 1]);
+    await expect.poll(() => [eventsOf(first).length, eventsOf(second).length], SOON).toEqual([1, 1]);
     await store.revoke(revoked.id);
     await queryAt(databaseUrl, "UPDATE routewright_keys.keys SET tier = 'tier0' WHERE id = $1", [lowered.id]);
     await expect
@@ -206,13 +209,13 @@ describe("a subscription", () => {
       .poll(async () => (await sendRequest(url, "/v1/shop/costs", { key: lowered.key })).status, SOON)
       .toBe(403);
     build(Date.now() - 4000, ["costs", "items"]);
-    await expect.poll(() => second.received.length, SOON).toBe(2);
+    await expect.poll(() => eventsOf(second).length, SOON).toBe(2);
     const unknown =
       "SELECT unknown_since IS NOT NULL AS unknown FROM routewright_events.subscriptions ORDER BY created_at LIMIT 1";
     await expect.poll(() => queryAt(databaseUrl, unknown), SOON).toEqual([{ unknown: true }]);
     await sleep(1500);
-    expect([first.received.length, second.received.length]).toEqual([1, 2]);
-    expect(second.received[1]?.body).toContain("/v1/shop/items");
+    expect([eventsOf(first).length, eventsOf(second).length]).toEqual([1, 2]);
+    expect(eventsOf(second)[1]?.body).toContain("/v1/shop/items");
   });
 
   it("is served although others never answer, redirect, or answer without an end, and each of those is tried again later", async () => {
@@ -238,9 +241,9 @@ describe("a subscription", () => {
     await subscribe({ url: good.url });
     const memory = process.memoryUsage().rss;
     build(Date.now() - 2000, ["orders"]);
-    await expect.poll(() => good.received.length, SOON).toBe(1);
+    await expect.poll(() => eventsOf(good).length, SOON).toBe(1);
     build(Date.now() - 1000, ["orders"]);
-    await expect.poll(() => good.received.length, SOON).toBe(2);
+    await expect.poll(() => eventsOf(good).length, SOON).toBe(2);
     // One that has failed is tried again after a minute: on a slow machine while another one fails for the first time.
     const results = () =>
       queryAt(
