@@ -110,7 +110,9 @@ describe("the keys of an organization with a plan", () => {
     expect(await service.refresh()).toMatchObject({ status: "reloaded" });
     await limited("7000");
     expect((await ask("/v1/people/staff")).status).toBe(200);
-    generateInto(folder, MANIFEST, { plans: { ...PLANS, large: { tier: "tier1", requestsPerMinute: 6999 } } });
+    generateInto(folder, MANIFEST, {
+      plans: { ...PLANS, large: { tier: "tier1", requestsPerMinute: 6999 } },
+    });
     await service.reload();
     expect((await ask("/v1/people/staff")).status).toBe(403);
     generateInto(folder, MANIFEST, { plans: { ...PLANS, large: { tier: "tier3", allowed: ["people"] } } });
