@@ -1,4 +1,5 @@
 /** Random sequences of what operators do, much of it at once and at two servers of one database, beside a model of keys and figures. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { queryAt } from "../../support/database.js";
 import { type Reply, sendRequest } from "../../support/http-client.js";
@@ -58,7 +59,14 @@ async function send(method: string, path: string, body?: unknown, idempotency?: 
   sent++;
   const headers = idempotency === undefined ? {} : { "idempotency-key": idempotency };
   const options = { method, key: OPERATOR, headers, ...(body !== undefined && { body }) };
-  const reply = await sendRequest(pick(urls), `/v1/system${path}`, options);
+  const url = pick(urls);
+  const ask = () => sendRequest(url, `/v1/system${path}`, options);
+  let reply = await ask();
+  // A machine stood still for longer than keys are waited for: nothing has been done.
+  while (reply.status === 503 && reply.text.includes("The keys cannot be read.")) {
+    await sleep(1000);
+    reply = await ask();
+  }
   const json = (reply.text === "" ? null : JSON.parse(reply.text)) as Json | null;
   if (reply.status >= 500 || json === null) faults.push([method, path, body, reply.status, reply.text]);
   return { ...reply, json: json ?? {} };

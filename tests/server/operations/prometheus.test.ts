@@ -248,7 +248,8 @@ describe.skipIf(!needs("prometheus"))("the shipped monitoring", () => {
     const detail = "Redis is unreachable: rate limits are counted per process.";
     const degraded = [200, { status: "degraded", database_connected: true, detail }];
     // The first call does not wait until the connection has failed.
-    await expect.poll(() => monitored.health()).toEqual(degraded);
+    // Not `expect.poll`, which knows no test once another one beside it has ended.
+    await vi.waitFor(async () => expect(await monitored.health()).toEqual(degraded), POLL);
     await monitored.hasSeries('routewright_degraded{part="rate_limits"} == 1');
     await monitored.fires(["ServerDegraded"]);
   });
