@@ -14,6 +14,8 @@ import {
 export const DEFAULT_CALL_POLICY = {
   /** Time limit of one attempt: short enough for a client that waits for the call. */
   timeoutMs: 8_000,
+  /** The same of a quote: somebody waits for the best of several, and a provider that is slower is left out. */
+  quoteTimeoutMs: 3_000,
   /** How long a provider is not called after `BREAKER_FAILURES` failed attempts in a row. */
   breakerPauseMs: 5_000,
 };

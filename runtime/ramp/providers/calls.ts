@@ -10,8 +10,7 @@ export interface CallRule {
 }
 
 const ORDER = { timeoutMs: DEFAULT_CALL_POLICY.timeoutMs, attempts: ATTEMPTS };
-/** Somebody waits for the best of several quotes: a provider that is slower is left out. */
-const QUOTE = { timeoutMs: 3_000, attempts: 1 };
+const QUOTE = { timeoutMs: DEFAULT_CALL_POLICY.quoteTimeoutMs, attempts: 1 };
 
 const UNTIL_ANSWERED =
   "again until it is answered, after 1 s, then twice as long each time, up to a minute, until the intent expires";

@@ -95,8 +95,7 @@ interface Call {
 export class HttpProvider {
   readonly #options: HttpProviderOptions;
   readonly #policies: ReturnType<typeof policiesOf>;
-  /** In place of the limits of calls that are tried again. */
-  readonly #timeoutMs: number | undefined;
+  readonly #calls: CallPolicy;
   #lastFailure = "";
 
   constructor(options: HttpProviderOptions) {
@@ -104,7 +103,7 @@ export class HttpProvider {
     const countOpen = (change: 1 | 0 | -1): void => counted?.metrics.countOpenBreakers(counted.code, change);
     countOpen(0);
     this.#options = options;
-    this.#timeoutMs = options.calls?.timeoutMs;
+    this.#calls = calls;
     this.#policies = policiesOf(calls, countOpen);
   }
 
@@ -190,8 +189,8 @@ export class HttpProvider {
     name: N,
     { path, query, ...overrides }: TargetOf<N> & Partial<Pick<Call, "body" | "idempotencyKey">>,
   ): Promise<ProviderReply<ResponseOf<N>>> {
-    const { attempts, timeoutMs: limit }: CallRule = CALLS[name];
-    const timeoutMs = attempts === 1 ? limit : (this.#timeoutMs ?? limit);
+    const { attempts }: CallRule = CALLS[name];
+    const timeoutMs = this.#calls[attempts === 1 ? "quoteTimeoutMs" : "timeoutMs"];
     const call: Call = {
       ...{ target: targetOf(name, path, query), timeoutMs, body: "", idempotencyKey: "" },
       ...overrides,
