@@ -6,8 +6,9 @@ import { errorsOf } from "../../../runtime/ramp/api/openapi.js";
 import { ROUTES } from "../../../runtime/ramp/api/all-routes.js";
 import { callbackHeaders } from "../../../runtime/ramp/providers/signature.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
+import { setClockBack } from "../../support/clock.js";
 import { SERVER } from "../support/server.js";
-import { expectRefused, newCustomer, onramp, ownWorld, type Reply, untilTrue } from "../support/world.js";
+import { expectRefused, newCustomer, onramp, ownWorld, type Reply } from "../support/world.js";
 
 const world = await ownWorld();
 const [project, other] = [await world.project(), await world.project()];
@@ -209,12 +210,15 @@ describe("the service", () => {
     await client.query("BEGIN");
     await client.query("SELECT FROM ramp.intents WHERE id = $1 FOR UPDATE", [id]);
     const cancelled = world.call("POST", path, { auth: mine });
-    await untilTrue(() => world.holds("SELECT count(*) > 0 FROM pg_locks WHERE NOT granted"));
-    // The request has locked the customer, and this session the intent.
-    await client.query(
-      "UPDATE ramp.customers SET metadata = metadata WHERE id = (SELECT customer_id FROM ramp.intents WHERE id = $1)",
-      [id],
-    );
+    // The request has locked the customer, and this session the intent. Within the second after which the request looks for a
+    // circle: the server waits for it itself, and this session looks for none.
+    await client.query(`SET LOCAL deadlock_timeout = '1 min';
+      DO $$ BEGIN
+        WHILE NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock') LOOP
+          PERFORM pg_sleep(0.02), pg_stat_clear_snapshot();
+        END LOOP;
+        UPDATE ramp.customers SET metadata = metadata WHERE id = (SELECT customer_id FROM ramp.intents WHERE id = '${id}');
+      END $$`);
     await client.query("ROLLBACK");
     await client.end();
     const { status, json, headers } = await cancelled;
@@ -235,6 +239,8 @@ describe("limits", () => {
     });
     const [shop, free] = [await small.project(), await small.project()];
     const [busy, calm] = [await newCustomer(small, shop, "busy"), await newCustomer(small, shop, "calm")];
+    // A window ends by this clock.
+    setClockBack(0);
     const statuses = async (count: number, path: string, auth: string): Promise<number[]> => {
       const found: number[] = [];
       for (let i = 0; i < count; i++) found.push((await small.call("GET", path, { auth })).status);
@@ -273,6 +279,8 @@ describe("limits", () => {
       const path = `/v1/provider-callbacks/${shop.projectId}/${id}`;
       return (await small.call("POST", path, { text, headers })).status;
     };
+    // A window ends by this clock.
+    setClockBack(0);
     const statuses: number[] = [];
     for (let i = 0; i < 5; i++) statuses.push(await callBack(secret));
     expect(statuses).toEqual([200, 200, 200, 200, 200]);

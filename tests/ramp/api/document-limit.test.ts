@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import { clientAddress } from "../../../runtime/core/environment/common.js";
 import { RAMP_DEFAULTS } from "../../../runtime/ramp/environment.js";
+import { setClockBack } from "../../support/clock.js";
 import { type Reply, sendRequest } from "../../support/http-client.js";
 import { SERVER } from "../support/server.js";
 import { newCustomer, ownWorld, type World } from "../support/world.js";
@@ -27,6 +28,8 @@ const serve = (documentsPerAddress: number): Promise<World> =>
 
 it.each(DOCUMENTS)("%s counts by address, and not against the caller's window", async (path) => {
   const { url } = await serve(2);
+  // A window ends by this clock.
+  setClockBack(0);
   const ask = (address: string): Promise<Reply> =>
     sendRequest(url, path, { headers: { "x-forwarded-for": address } });
   const first = await ask("192.0.2.1");
@@ -43,6 +46,8 @@ it.each(DOCUMENTS)("%s counts by address, and not against the caller's window", 
 it("documents are one limit together, by network in IPv6, and cost no customer a request", async () => {
   const world = await serve(2);
   const auth = await newCustomer(world, await world.project());
+  // A window ends by this clock.
+  setClockBack(0);
   const ask = async (path: string, address: string): Promise<number> => {
     const headers = { "x-forwarded-for": address, authorization: auth };
     return (await sendRequest(world.url, path, { headers })).status;
@@ -57,6 +62,8 @@ it("documents are one limit together, by network in IPv6, and cost no customer a
 
 it("documents are 300 a minute by default", async () => {
   const { url } = await ownWorld({ limits: RAMP_DEFAULTS.limits });
+  // A window ends by this clock.
+  setClockBack(0);
   const statuses = new Map<number, number>();
   for (let i = 0; i < 310; i++) {
     const { status } = await sendRequest(url, "/openapi.json", { method: "HEAD" });

@@ -7,6 +7,7 @@ import { removeIdentityProvider } from "../../../runtime/ramp/operator/identity-
 import { listRecords } from "../../../runtime/ramp/operator/diagnostics.js";
 import { refundIntent } from "../../../runtime/ramp/operator/intent-actions.js";
 import { revokeCustomerTokens, revokeSecret } from "../../../runtime/ramp/operator/projects.js";
+import { ownCards } from "../support/card-provider.js";
 import { startProcess } from "../support/processes.js";
 import {
   eventually,
@@ -102,16 +103,20 @@ describe("in the middle of a request", () => {
   });
 
   it("a customer who is erased while providers give quotes gets no intent, and nothing is ordered", async () => {
-    const { project, auth, id } = await open();
-    await world.sandbox.set({ slowMs: 1_500 });
-    try {
-      const creating = world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
-      await sleep(500);
-      expect((await erase(project, id)).status).toBe(204);
-      expect((await creating).status).toBe(401);
-    } finally {
-      await world.sandbox.set({ slowMs: 0 });
-    }
+    const { project, provider, create } = await ownCards(world);
+    const [customer] = (await world.call("GET", "/v1/customers", { auth: project.basic })).json as [
+      { id: string },
+    ];
+    let isAsked = false;
+    let answer = (): void => undefined;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    provider.answerQuote = () => ((isAsked = true), held);
+    const creating = create();
+    await untilTrue(() => isAsked);
+    expect((await erase(project, customer.id)).status).toBe(204);
+    answer();
+    expect((await creating).status).toBe(401);
+    expect(provider.ordered).toEqual([]);
     expect(await stored(project)).toMatchObject({ intents: 0, transactions: 0 });
   });
 
@@ -194,7 +199,7 @@ describe("an erased customer", () => {
     refundIntent(world.database, id, { amount: "10.00", reason: "Grace asked for it" });
 
   /** A customer with a completed intent, a part of it refunded, and registered accounts. */
-  async function served() {
+  async function served(beforeRefund = () => Promise.resolve()) {
     const project = await world.project();
     const receiver = await ownReceiver();
     const { secret } = await world.webhook(project, receiver.url);
@@ -211,6 +216,7 @@ describe("an erased customer", () => {
     await reached(world, path, { auth }, "PENDING_PAYMENT");
     await world.call("POST", `${path}/transaction`, { auth, key: "order" });
     await reached(world, path, { auth }, "COMPLETED");
+    await beforeRefund();
     made(await refund(id));
     const customerId = customerIdOf(project.id, "Grace Hopper");
     return { project, receiver, secret, auth, customerId, id, path };
@@ -255,12 +261,11 @@ describe("an erased customer", () => {
   });
 
   it("is not erased while a refund is on its way", async () => {
-    await world.sandbox.set({ slowMs: 2_000 });
     try {
-      const { project, customerId, path } = await served();
+      const { project, customerId, path } = await served(() => world.sandbox.set({ failNext: 1_000_000 }));
       const early = await erase(project, customerId);
       expect([early.status, early.json.error]).toEqual([409, "CUSTOMER_HAS_OPEN_INTENTS"]);
-      await world.sandbox.set({ slowMs: 0 });
+      await world.sandbox.set({ failNext: 0 });
       await eventually(
         () => erase(project, customerId),
         ({ status }) => status === 204,
@@ -268,7 +273,7 @@ describe("an erased customer", () => {
       const { json } = await world.call("GET", path.replace("intent", "intents"), { auth: project.basic });
       expect(json.transaction.context.refunds).toMatchObject([{ amount: "10.00" }]);
     } finally {
-      await world.sandbox.set({ slowMs: 0 });
+      await world.sandbox.set({ failNext: 0 });
     }
   });
 

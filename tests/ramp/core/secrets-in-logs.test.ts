@@ -207,7 +207,7 @@ async function providerTrouble(auth: string): Promise<void> {
       return failedCalls();
     };
     // The provider is called after the response. Now and then its quotes take up all failures.
-    if ("failNext" in trouble) await eventually(create, (count) => count > before, 60_000, 1_000);
+    if ("failNext" in trouble) await eventually(create, (count) => count > before, undefined, 1_000);
     else await create();
     await sandbox.set({ failNext: 0, execution: "settle", onboarding: "wait" });
   }

@@ -16,7 +16,7 @@ afterAll(() => ramp.kill());
 
 /** Repeats the request until there is an answer, as clients do. */
 const persistently = (path: string, options: Parameters<typeof call>[3]): Promise<Reply> =>
-  insist(ramp.said, "POST", path, options, 100_000);
+  insist(ramp.said, "POST", path, options);
 
 const CLIENTS = 8;
 
@@ -40,7 +40,6 @@ it("comes back by itself when PostgreSQL is restarted and killed under load: no 
       await eventually(
         () => call(ramp.said, "GET", `/v1/intent/${intent}`, { auth }).catch(() => null),
         (reply) => reply?.json?.intent?.status === "PENDING_PAYMENT",
-        100_000,
       );
       const executed = await persistently(`/v1/intent/${intent}/transaction`, {
         auth,
@@ -51,7 +50,7 @@ it("comes back by itself when PostgreSQL is restarted and killed under load: no 
     }
   };
   const outages = async (): Promise<void> => {
-    const pause = (count: number): Promise<void> => untilTrue(() => firsts.length >= count, 60_000);
+    const pause = (count: number): Promise<void> => untilTrue(() => firsts.length >= count);
     await pause(10);
     for (const end of ["restart", "crash", "restart"] as const) {
       await (end === "crash" ? postgres.kill() : postgres.stop("fast"));
@@ -72,7 +71,6 @@ it("comes back by itself when PostgreSQL is restarted and killed under load: no 
         "SELECT i.id, i.status, t.id AS transaction FROM ramp.intents i LEFT JOIN ramp.transactions t ON t.intent_id = i.id",
       ),
     (rows) => rows.every(({ status }) => status === "COMPLETED"),
-    60_000,
   );
   expect(new Set(intents.map(({ id }) => id))).toEqual(new Set(firsts.map(({ intent }) => intent)));
   expect(intents).toHaveLength(firsts.length);
@@ -87,11 +85,11 @@ it("comes back by itself when PostgreSQL is restarted and killed under load: no 
     });
     expect([executedAgain.status, executedAgain.json.id]).toEqual([202, transaction]);
   }
-  const events = await deliveredEvents((text) => queryAt(postgres.url, text), 60_000);
+  const events = await deliveredEvents((text) => queryAt(postgres.url, text));
   expect(events).toHaveLength(11 * firsts.length);
   const received = new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
   expect(received).toEqual(new Set(events.map(({ id }) => id)));
-}, 240_000);
+}, 900_000);
 
 /** Claims that could not be released while the database was down expire after ninety seconds: the test does not wait. */
 async function releaseClaims(): Promise<void> {

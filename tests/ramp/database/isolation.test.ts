@@ -1,7 +1,6 @@
 /** No project waits for another's provider, and no caller for a slow one. */
 import { createServer } from "node:http";
 import { expect, it } from "vitest";
-import { DEFAULT_CALL_POLICY } from "../../../runtime/ramp/providers/call-policy.js";
 import { cardOnramp, ownCards } from "../support/card-provider.js";
 import { atEnd } from "../../support/at-end.js";
 import { arrive, checkedCustomer, open } from "../support/deposits.js";
@@ -9,8 +8,8 @@ import { listening } from "../support/server.js";
 import { eventually, FAST, newCustomer, onramp, ownWorld, reached, untilTrue } from "../support/world.js";
 
 // On a busy machine calls that are held would reach their time limit before the last one is made.
-const providerCalls = { ...DEFAULT_CALL_POLICY, timeoutMs: 60_000 };
-const world = await ownWorld({ polling: { ...FAST, leaseMs: 60_000, answerWithinMs: 500 }, providerCalls });
+const providerCalls = { timeoutMs: 600_000, quoteTimeoutMs: 30_000, breakerPauseMs: 500 };
+const world = await ownWorld({ polling: { ...FAST, leaseMs: 600_000, answerWithinMs: 500 }, providerCalls });
 await world.sandbox.set({ settleMs: 50 });
 
 /** A promise that the test resolves. */

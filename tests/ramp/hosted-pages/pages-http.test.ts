@@ -186,10 +186,10 @@ describe("a page's form", () => {
   });
 
   it("is not shown again after it was taken, also while another process looks the intent up", async () => {
-    await world.sandbox.set({ settleMs: 60_000 });
+    await world.sandbox.set({ settleMs: 600_000 });
     const made = await create();
     await world.rows(
-      "UPDATE ramp.intents SET lease_owner = gen_random_uuid(), lease_expires_at = now() + interval '1 minute', next_poll_at = now() + interval '1 minute' WHERE id = $1",
+      "UPDATE ramp.intents SET lease_owner = gen_random_uuid(), lease_expires_at = now() + interval '1 hour', next_poll_at = now() + interval '1 hour' WHERE id = $1",
       [made.id],
     );
     await post(made.path, FILLED);

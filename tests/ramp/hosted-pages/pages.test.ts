@@ -21,6 +21,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
   beforeAll(async () => {
     browser = await openBrowser();
     plain = await browser.context.browser()!.newContext({ javaScriptEnabled: false });
+    for (const context of [browser.context, plain]) context.setDefaultTimeout(90_000);
     await ramp.sandbox.set({ settleMs: 50 });
     project = await ramp.project();
     await ramp.rows("UPDATE ramp.projects SET page_origins = $2 WHERE id = $1", [project.id, [site.origin]]);
@@ -133,7 +134,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     const intent = await create(north({ onboardingRedirectUrl: target }));
     await page.goto(intent.url);
     await fillIn(page, "Reject");
-    await page.waitForURL(`${target}?intentId=${intent.id}&status=COMPLIANCE_FAILED`, { timeout: 60_000 });
+    await page.waitForURL(`${target}?intentId=${intent.id}&status=COMPLIANCE_FAILED`);
   });
 
   sideBySide("goes to the onboarding redirect URL after onboarding, and keeps its query", async (page) => {
@@ -153,7 +154,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     );
     await page.goto(intent.url);
     await fillIn(page, "Approve");
-    await page.waitForURL(`${site.origin}/paid?intentId=${intent.id}&status=COMPLETED`, { timeout: 60_000 });
+    await page.waitForURL(`${site.origin}/paid?intentId=${intent.id}&status=COMPLETED`);
   });
 
   sideBySide("notifies the window that opened it when the intent is completed", async (page) => {
@@ -217,10 +218,12 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
       (await page.locator("form label, form legend").allInnerTexts()).map((label) => label.trim()),
     ).toEqual(["Full name", "Date of birth", "Sandbox decision", "Approve", "Reject", "Ask for more"]);
     await inspect(page, "1-form");
-    await ramp.sandbox.set({ settleMs: 4000 });
+    await ramp.sandbox.set({ settleMs: 600_000 });
     await fillIn(page, "Approve");
     await titled(page, "Checking your details");
     await inspect(page, "2-checking");
+    const advanced = { method: "POST", body: JSON.stringify({ advanceSeconds: 600 }) };
+    expect((await fetch(`${ramp.sandbox.url}/clock`, advanced)).status).toBe(200);
     await titled(page, "Ready to pay");
     await inspect(page, "3-ready");
     await ramp.sandbox.set({ settleMs: 50, execution: "stall" });
@@ -358,7 +361,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
   });
 
   alone("shows that the link has expired while the page is open", async (page) => {
-    await ramp.sandbox.set({ settleMs: 60_000 });
+    await ramp.sandbox.set({ settleMs: 600_000 });
     const intent = await create(north());
     await page.goto(intent.url);
     await fillIn(page, "Approve");

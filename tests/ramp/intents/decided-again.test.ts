@@ -1,5 +1,5 @@
 /** What is decided again: a payment that was refunded whole, and repeats while the provider has not answered. */
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { ownCards } from "../support/card-provider.js";
 import { CAPABILITIES, ON_ITS_WAY, type Paid, paid, refund, sentTo, until } from "../support/refunds.js";
 import {
@@ -12,8 +12,8 @@ import {
   untilTrue,
 } from "../support/world.js";
 
-// A lease that ends while the provider answers would be taken again.
-const world = await ownWorld({ polling: { ...FAST, leaseMs: 60_000 } });
+// A lease that ends while the provider answers would be taken again. Requests do not wait long for an answer that is held.
+const world = await ownWorld({ polling: { ...FAST, leaseMs: 600_000, answerWithinMs: 1_000 } });
 
 describe("a payment that was refunded whole", () => {
   const whole = async (): Promise<readonly [Paid, string]> => {
@@ -112,12 +112,17 @@ describe("after the intent's expiry", () => {
 
 describe("what is asked for again and again, faster than the provider answers, is sent once and its answer recorded", () => {
   const REPEAT_MS = 400;
-  /** Repeats a call for 8 s, without waiting for its answers, until there is what is awaited. */
+  /** Repeats a call, without waiting for its answers, until there is what is awaited. */
   async function repeat(ask: () => Promise<Reply>, isDone: () => Promise<boolean>): Promise<boolean> {
     const asked: Promise<Reply>[] = [];
     let done = false;
-    for (const end = Date.now() + 60_000; Date.now() < end && !done; done = await isDone()) {
-      asked.push(ask());
+    let accepted = 0;
+    const count = (reply: Reply): Reply => {
+      if (reply.status === 202 && ++accepted === 2) twoAccepted.resolve();
+      return reply;
+    };
+    for (const end = Date.now() + 120_000; Date.now() < end && !done; done = await isDone()) {
+      asked.push(ask().then(count));
       await new Promise((passed) => setTimeout(passed, REPEAT_MS));
     }
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
@@ -126,7 +131,10 @@ describe("what is asked for again and again, faster than the provider answers, i
     expect(statuses.filter((status) => status >= 500)).toEqual([]);
     return done;
   }
-  const slowly = (): Promise<void> => new Promise((done) => setTimeout(done, 1_000));
+  /** Answers of the provider wait until two repeats are accepted. */
+  let twoAccepted = Promise.withResolvers<void>();
+  beforeEach(() => void (twoAccepted = Promise.withResolvers<void>()));
+  const slowly = (): Promise<void> => twoAccepted.promise;
   const audited = (id: string, action: string): Promise<boolean> =>
     world.holds("SELECT count(*) = 1 FROM ramp.audit_log WHERE intent_id = $1 AND action = $2", [id, action]);
 

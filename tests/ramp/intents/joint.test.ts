@@ -21,7 +21,7 @@ import { eventually, made, onramp, queryAt } from "../support/world.js";
 
 const INTENTS = Number(process.env["JOINT_INTENTS"] ?? 60);
 const KILLS = Number(process.env["JOINT_KILLS"] ?? 2);
-const PATIENCE_MS = 60_000 + INTENTS * 100;
+const PATIENCE_MS = 240_000 + INTENTS * 100;
 /** Time between two intents of the good provider's tenants, and of the others: below what the machine can do, so that its queues are not measured. */
 const PACE_MS = 300;
 const SIDE_PACE_MS = 600;
@@ -177,7 +177,7 @@ async function kill(times: number): Promise<void> {
 
 it(
   "keeps its invariants under kills, a provider that misbehaves, one that is frozen and one that is slow",
-  { timeout: 120_000 + INTENTS * 600 },
+  { timeout: 900_000 + INTENTS * 600 },
   async () => {
     const [good, bad] = await Promise.all([ofProvider(misbehaving), ofProvider(misbehaving)]);
     const [frozen, slow] = await Promise.all([ownCardProvider(), ownCardProvider()]);

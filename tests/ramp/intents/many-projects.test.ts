@@ -1,6 +1,6 @@
 /** The work of one project does not grow with the rows of others. */
 import { expect, it } from "vitest";
-import { newCustomer, onramp, queryAt, ownWorld, reached } from "../support/world.js";
+import { newCustomer, onramp, queryAt, ownWorld, reached, untilTrue } from "../support/world.js";
 
 const PROJECTS = 3_000;
 
@@ -30,6 +30,14 @@ const TABLES = "SELECT table_name FROM information_schema.tables WHERE table_sch
 const BLOCKS = `SELECT (SELECT sum(idx_blks_read + idx_blks_hit) FROM pg_statio_user_indexes WHERE schemaname = 'ramp')
   + (SELECT sum(heap_blks_read + heap_blks_hit) FROM pg_statio_user_tables WHERE schemaname = 'ramp') AS blocks`;
 
+/** Waits for the end of sessions that have closed, but those of the ramp: what they read is counted then. */
+const ended = (url: string, ramps: string): Promise<void> =>
+  untilTrue(async () => {
+    const others = `SELECT count(*) = 0 AS none FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+      AND backend_type = 'client backend' AND application_name <> $1`;
+    return (await queryAt(url, others, [ramps]))[0]?.["none"] === true;
+  });
+
 /** Blocks that PostgreSQL reads for some on-ramps of one project, with all reads of an integrator, beside other projects. */
 async function blocksRead(others: number): Promise<number> {
   const world = await ownWorld();
@@ -43,6 +51,7 @@ async function blocksRead(others: number): Promise<number> {
   for (const { table_name: table } of await queryAt(url, TABLES))
     await queryAt(url, `ANALYZE ramp.${String(table)}`);
   const blocks = async (): Promise<number> => Number((await queryAt(url, BLOCKS))[0]?.["blocks"]);
+  await ended(url, "routewright-ramp");
   const before = await blocks();
   for (let n = 0; n < 3; n++) {
     const auth = await newCustomer(world, project);
@@ -59,6 +68,7 @@ async function blocksRead(others: number): Promise<number> {
   }
   // Connections report what they read when they close.
   await world.stop();
+  await ended(url, "");
   return (await blocks()) - before;
 }
 

@@ -32,7 +32,7 @@ const expire = (id: string) =>
 
 const events = async (id: string): Promise<readonly Record<string, unknown>[]> => {
   const rows = await world.rows(
-    "SELECT type, body::jsonb -> 'data' AS data FROM ramp.events WHERE body::jsonb -> 'data' ->> 'intentId' = $1 ORDER BY id",
+    "SELECT type, body::jsonb -> 'data' AS data FROM ramp.events WHERE body::jsonb -> 'data' ->> 'intentId' = $1 ORDER BY sequence",
     [id],
   );
   return rows.map(({ type, data }) => ({ type, ...(data as object) }));

@@ -4,7 +4,7 @@ import { eachBeside, itBeside } from "../../support/beside.js";
 import { ownCards } from "../support/card-provider.js";
 import { FAST, newCustomer, onramp, ownWorld, reached, type Reply, untilTrue } from "../support/world.js";
 
-const LIFETIME_MS = 60_000;
+const LIFETIME_MS = 600_000;
 const world = await ownWorld({ polling: { ...FAST, intentLifetimeMs: LIFETIME_MS } });
 const HOUR_MS = 60 * 60_000;
 

@@ -47,7 +47,7 @@ interface Shown {
 const show = async (id: string): Promise<Shown> =>
   JSON.parse(JSON.stringify(made(await showIntent(world.database, world.vault, id)))) as Shown;
 const shows = (id: string, isExpected: (shown: Shown) => boolean) =>
-  eventually(() => show(id), isExpected, 40_000, 50);
+  eventually(() => show(id), isExpected, undefined, 50);
 const needs = (id: string, code: string) => shows(id, ({ attention }) => code in attention);
 const note = ["--note", "ticket 4711"];
 

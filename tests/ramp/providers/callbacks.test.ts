@@ -3,7 +3,6 @@ import pino from "pino";
 import { Webhook } from "standardwebhooks";
 import { expect, it } from "vitest";
 import { connectProvider } from "../../../runtime/ramp/operator/integrations.js";
-import { DEFAULT_CALL_POLICY } from "../../../runtime/ramp/providers/call-policy.js";
 import { callbackHeaders } from "../../../runtime/ramp/providers/signature.js";
 import { ownCards } from "../support/card-provider.js";
 import { eventually, FAST, made, ownWorld, reached, type Reply, untilTrue } from "../support/world.js";
@@ -14,7 +13,6 @@ const logged: string[] = [];
 const world = await ownWorld({
   log: pino({}, { write: (line) => void logged.push(line) }),
   polling: { ...FAST, leaseMs: 60_000, executionPollMs: HOUR_MS, maxPollMs: HOUR_MS },
-  providerCalls: { ...DEFAULT_CALL_POLICY, timeoutMs: 30_000 },
 });
 const { project, provider, providerId, auth, create } = await ownCards(world);
 

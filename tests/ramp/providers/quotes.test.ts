@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { CARD_CAPABILITIES, cardOnramp, ownCards } from "../support/card-provider.js";
 import { atEnd } from "../../support/at-end.js";
+import { insist } from "../support/recovery.js";
 import {
   eventually,
   expectRefused,
@@ -169,7 +170,7 @@ describe("an intent", () => {
     const { project, provider, auth } = await ownCards(world, { holdMs: 60_000 });
     const quoteId = await held(project.basic);
     const create = (): Promise<Reply> =>
-      world.call("POST", "/v1/intent", { auth, key: quoteId, body: cardOnramp({ quoteId }) });
+      insist(world.url, "POST", "/v1/intent", { auth, key: quoteId, body: cardOnramp({ quoteId }) });
     const replies = await Promise.all([create(), create(), create()]);
     await world.rows("UPDATE ramp.quotes SET expires_at = now() - interval '1 s' WHERE id = $1", [quoteId]);
     const all = [...replies, await create()];
@@ -185,7 +186,7 @@ describe("an intent", () => {
     expect((await create({ quoteId: await held(project.basic) })).status).toBe(201);
     vi.useRealTimers();
     expect(soon?.id).toBeDefined();
-    await sleep(Math.max(0, Date.parse(soon?.expiresAt ?? "") + 100 - Date.now()));
+    await sleep(Math.max(0, Date.parse(soon?.expiresAt ?? "") + 2_000 - Date.now()));
     expectRefused([await create({ quoteId: soon?.id })], 400, "QUOTE_EXPIRED");
     const late = await held(project.basic);
     await world.rows("UPDATE ramp.quotes SET expires_at = now() WHERE id = $1", [late]);

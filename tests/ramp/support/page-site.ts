@@ -102,4 +102,4 @@ export async function inspect(page: Page, name: string): Promise<void> {
 
 /** Waits for a page of this heading. */
 export const titled = (page: Page, title: string | RegExp) =>
-  page.getByRole("heading", { level: 1, name: title }).waitFor({ timeout: 60_000 });
+  page.getByRole("heading", { level: 1, name: title }).waitFor({ timeout: 90_000 });

@@ -31,7 +31,8 @@ const ramp = await startRamp({
     attentionAfter: 6,
     followUpPollMs: 500,
   },
-  providerCalls: { timeoutMs: 700, breakerPauseMs: 500 },
+  // A quote that is late is not asked for again: on a busy machine it would be missing.
+  providerCalls: { timeoutMs: 700, quoteTimeoutMs: 30_000, breakerPauseMs: 500 },
 });
 if (RAMP_FAULT !== "") armFailpoint(RAMP_FAULT as Failpoint, Number(RAMP_FAULT_GATHER_MS));
 serveTest(ramp.url);

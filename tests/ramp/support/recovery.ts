@@ -67,7 +67,7 @@ interface DeliveredEvent {
 }
 
 /** All events, once each is delivered. What a crashed server was sending, or failed to send, is due at once. */
-export async function deliveredEvents(sql: RunSql, limitMs = 40_000): Promise<readonly DeliveredEvent[]> {
+export async function deliveredEvents(sql: RunSql, limitMs?: number): Promise<readonly DeliveredEvent[]> {
   await sql(
     "UPDATE ramp.webhook_deliveries SET attempt_at = now(), attempted_until = NULL WHERE status = 'PENDING'",
   );

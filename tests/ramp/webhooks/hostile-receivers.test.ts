@@ -37,7 +37,7 @@ it("none of them delays another project's deliveries, or stays longer than the t
     await Promise.all([hostile.kill("SIGKILL"), good.kill()]);
   });
   const { said: url } = hostile;
-  const world = await ownWorld({ deliveries: { ...DEFAULT_DELIVERY_POLICY, timeoutMs: 2_000 } });
+  const world = await ownWorld({ deliveries: { ...DEFAULT_DELIVERY_POLICY, timeoutMs: 10_000 } });
   const project = () => world.project({ providers: [] });
   const [loud, harmless, quiet] = [await project(), await project(), await project()];
   for (const path of Object.keys(RESULTS)) {
@@ -77,11 +77,10 @@ it("none of them delays another project's deliveries, or stays longer than the t
   console.log(
     `slowest delivery beside harmless receivers ${besideHarmless.toFixed(2)} s, beside hostile ones ${besideHostile.toFixed(2)} s`,
   );
-  // Those that hold the process for their time limit, and are tried again after a minute, would take longer by far.
-  expect(besideHostile).toBeLessThan(Math.max(3, 4 * besideHarmless));
-  const waiting = `SELECT NOT EXISTS (SELECT FROM ramp.webhook_deliveries WHERE project_id = $1 AND attempts = 0)`;
+  // One that fails beside them is tried again after a minute.
+  expect(besideHostile).toBeLessThan(Math.max(30, 4 * besideHarmless));
+  const waiting = `SELECT NOT EXISTS (SELECT FROM ramp.webhook_deliveries WHERE project_id = $1 AND (attempts = 0 OR attempted_until IS NOT NULL))`;
   await untilTrue(() => world.holds(waiting, [loud.id]));
-  await sleep(2_500);
   const found = await world.rows(
     `SELECT substr(e.url, $2) AS path, array_agg(DISTINCT d.last_result) AS results FROM ramp.webhook_deliveries d
      JOIN ramp.webhook_endpoints e ON e.project_id = d.project_id AND e.id = d.endpoint_id WHERE d.project_id = $1 GROUP BY 1`,

@@ -54,7 +54,7 @@ it(
     const pending =
       "SELECT NOT EXISTS (SELECT FROM ramp.webhook_deliveries WHERE project_id = $1 AND status <> 'DELIVERED')";
     // A delivery that fails on a busy machine is repeated after a minute.
-    await untilTrue(() => world.holds(pending, [project.id]), 150_000);
+    await untilTrue(() => world.holds(pending, [project.id]), 300_000);
     // A delivery may come twice.
     const received = new Map(receiver.verified(secret).map((event) => [event.id, event]));
     const events = [...received.values()].sort((left, right) => left.sequence - right.sequence);

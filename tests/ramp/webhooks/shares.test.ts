@@ -1,6 +1,7 @@
 /** What one project may have of webhooks and deliveries. */
 import { createServer } from "node:http";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import { atEnd } from "../../support/at-end.js";
 import { listen } from "../../support/port.js";
 import { PublicNames } from "../../../runtime/webhooks/public-names.js";
 import { DEFAULT_DELIVERY_POLICY } from "../../../runtime/ramp/webhooks/deliveries.js";
@@ -79,6 +80,8 @@ it("waits for its turn with a backlog of thousands: another project's event goes
 });
 
 it("begins so many deliveries in a second", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  atEnd(() => void vi.useRealTimers());
   const shares = new ProjectShares({ perProject: 10, perProjectSecond: 3 });
   for (let at = 0; at < 3; at += 1) shares.begin("loud");
   for (let at = 0; at < 3; at += 1) shares.end("loud");
@@ -96,7 +99,8 @@ it("looks up ten names at a time, and each once; a slow one delays no other proj
   const leads = (name: string, tenant: string) => names.leadsToPrivate(new URL(`https://${name}/`), tenant);
   const slow = Array.from({ length: 30 }, (_, at) => leads(`n${String(at % 15)}.slow.test`, "loud"));
   expect(await leads("shop.test", "quiet")).toBe(false);
-  expect(new Set(server.asked.filter((name) => name.endsWith("slow.test"))).size).toBe(10);
+  const before = server.asked.slice(0, server.asked.indexOf("shop.test"));
+  expect(new Set(before.filter((name) => name.endsWith("slow.test"))).size).toBe(10);
   expect(await Promise.all(slow)).toEqual(slow.map(() => null));
 });
 

@@ -19,7 +19,7 @@ import { type call, eventually, onramp, type Reply } from "../../support/world.j
 import { amountOf, CRASH_MODES, type End, MODE_NAMES, MODES } from "./modes.js";
 
 /** How long the intents of a run may take to come to their ends: a bound of runs that hang. */
-const PATIENCE_MS = 150_000;
+const PATIENCE_MS = 300_000;
 /** More frequent polling keeps the machine busy. */
 const PAUSE_MS = 400;
 const connection = await ownConformanceProvider();
@@ -290,6 +290,6 @@ it("dies at every step; at that of a refund, which an operator asks for, and of 
 
 it.concurrent.for(RUNS)(
   "comes to the right end in every mode, killed at $steps",
-  { timeout: 400_000 },
+  { timeout: 900_000 },
   (run, { onTestFinished }) => withAtEnd(onTestFinished, () => checkEnds(run)),
 );
