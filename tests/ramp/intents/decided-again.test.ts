@@ -118,7 +118,7 @@ describe("what is asked for again and again, faster than the provider answers, i
     let done = false;
     let accepted = 0;
     const count = (reply: Reply): Reply => {
-      if (reply.status === 202 && ++accepted === 2) twoAccepted.resolve();
+      if (reply.status === 202 && ++accepted === 2) answer();
       return reply;
     };
     for (const end = Date.now() + 120_000; Date.now() < end && !done; done = await isDone()) {
@@ -132,9 +132,12 @@ describe("what is asked for again and again, faster than the provider answers, i
     return done;
   }
   /** Answers of the provider wait until two repeats are accepted. */
-  let twoAccepted = Promise.withResolvers<void>();
-  beforeEach(() => void (twoAccepted = Promise.withResolvers<void>()));
-  const slowly = (): Promise<void> => twoAccepted.promise;
+  let answer = (): void => undefined;
+  let twoAccepted = Promise.resolve();
+  beforeEach(() => {
+    twoAccepted = new Promise((done) => (answer = done));
+  });
+  const slowly = (): Promise<void> => twoAccepted;
   const audited = (id: string, action: string): Promise<boolean> =>
     world.holds("SELECT count(*) = 1 FROM ramp.audit_log WHERE intent_id = $1 AND action = $2", [id, action]);
 
