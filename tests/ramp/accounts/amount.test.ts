@@ -26,6 +26,7 @@ it("adds, subtracts and compares without losing a digit", () => {
       expect([left.isLess(right), left.equals(right), left.isMore(right)]).toEqual([a < b, a === b, a > b]);
       expect([left.isZero(), left.isPositive()]).toEqual([a === 0n, a > 0n]);
     }),
+    { seed: 1 },
   );
 });
 
@@ -38,6 +39,7 @@ it("is rounded up away from zero, and down to it", () => {
         String(whole * UNITS === of ? whole : whole + 1n),
       );
     }),
+    { seed: 1 },
   );
 });
 

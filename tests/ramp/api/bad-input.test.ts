@@ -257,7 +257,7 @@ describe("a bad request", () => {
           if (status === 400) expect(RAMP_ERRORS).toHaveProperty(json.error);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 60, seed: 1 },
     );
   });
 });
