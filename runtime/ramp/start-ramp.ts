@@ -44,6 +44,8 @@ export interface RampOptions
   readonly polling?: PollingPolicy;
   readonly deliveries?: DeliveryPolicy;
   readonly providerCalls?: CallPolicy;
+  /** How long work waits for a connection to the database. Default: ten seconds. */
+  readonly connectTimeoutMs?: number;
   /** How long a statement waits for the database's answer. Default: a minute. */
   readonly queryTimeoutMs?: number;
   /** Schemas in which functions of the database are looked up. Default: PostgreSQL's own. */
@@ -57,8 +59,9 @@ export async function startRamp(options: RampOptions): Promise<RunningServer> {
   const { databaseUrl, log } = options;
   const vault = new Vault(options.secretsKey, options.otherSecretsKeys);
   const onIdleError = (error: Error): void => log.warn({ err: error }, "database connection lost");
-  const { assetsFile = null, searchPath, queryTimeoutMs } = options;
-  const opened = { url: databaseUrl, onIdleError, assetsFile, searchPath, queryTimeoutMs };
+  const { assetsFile = null, searchPath, connectTimeoutMs, queryTimeoutMs } = options;
+  const limits = { connectTimeoutMs, queryTimeoutMs };
+  const opened = { url: databaseUrl, onIdleError, assetsFile, searchPath, ...limits };
   const { database } = await openMigrated(opened, vault);
   try {
     return await serve(options, database, vault);

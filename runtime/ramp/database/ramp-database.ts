@@ -58,6 +58,8 @@ export interface DatabaseOptions {
   readonly url: string;
   readonly onIdleError: (error: Error) => void;
   readonly maxConnections?: number;
+  /** How long work waits for a connection. Default: ten seconds. */
+  readonly connectTimeoutMs?: number | undefined;
   /** How long a statement waits for its answer (`QUERY_TIMEOUT_MS`). */
   readonly queryTimeoutMs?: number | undefined;
   /** Schemas in which functions are looked up. Default: PostgreSQL's own. */
@@ -71,7 +73,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<RampDataba
     connectionString: options.url,
     Client: PostgresClient,
     max: options.maxConnections ?? MAX_CONNECTIONS,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? 10_000,
     query_timeout: options.queryTimeoutMs ?? QUERY_TIMEOUT_MS,
     // Finds a dead connection before a statement waits on it.
     keepAlive: true,

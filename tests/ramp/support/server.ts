@@ -11,6 +11,8 @@ export const SERVER = {
   addressOf: clientAddress("false"),
   redisUrl: null,
   metricsPublic: false,
+  // A hundred requests at once take a busy machine longer than the ten seconds of a service.
+  connectTimeoutMs: 60_000,
   log: createLogger(process.env["RAMP_TEST_LOG"] ?? "silent"),
   limits: {
     perCustomer: 1_000_000,

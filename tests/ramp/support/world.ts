@@ -141,7 +141,9 @@ export async function ownWorld(
   const rows: World["rows"] = (sql, values) => queryKept(url, sql, values);
   const sandbox = await ownSandbox();
   const { searchPath } = options;
-  const database = await openDatabase({ url, onIdleError: () => undefined, maxConnections: 4, searchPath });
+  const { connectTimeoutMs } = SERVER;
+  const opened = { url, onIdleError: () => undefined, maxConnections: 4, searchPath, connectTimeoutMs };
+  const database = await openDatabase(opened);
   const vault = new Vault(SECRETS_KEY);
   const ramp = await startRamp({
     databaseUrl: await addressOf(url),
