@@ -120,18 +120,13 @@ describe("a quote for a magic amount", () => {
   });
 
   it("44.04 is held for a second", async () => {
-    // A pause of this machine can be longer than it is held.
-    const { json } = await eventually(
-      () => quote("44.04"),
-      (reply) => reply.json.quotes[0]?.id !== undefined,
-    );
+    const isHeld = ({ json: { quotes } }: Reply): boolean => quotes[0]?.id !== undefined;
+    const { json } = await eventually(() => quote("44.04"), isHeld);
     const [{ id: quoteId, expiresAt }] = json.quotes as [{ id: string; expiresAt: string }];
     await untilTrue(() => Date.now() > Date.parse(expiresAt) + CLOCKS_MS);
     const auth = await newCustomer(world, project);
-    const late = await call("POST", "/v1/intent", {
-      auth,
-      body: onramp({ srcAmount: "44.04", quoteId }),
-    });
+    const body = onramp({ srcAmount: "44.04", quoteId });
+    const late = await call("POST", "/v1/intent", { auth, body });
     expect([late.status, late.json.error]).toEqual([400, "QUOTE_EXPIRED"]);
   });
 });
