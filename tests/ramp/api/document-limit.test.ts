@@ -39,7 +39,8 @@ it.each(DOCUMENTS)("%s counts by address, and not against the caller's window", 
   expect([over.status, JSON.parse(over.text)]).toMatchObject([429, { error: "RATE_LIMITED" }]);
   const wait = Number(over.headers["retry-after"]);
   expect(wait).toBeGreaterThan(0);
-  expect(wait).toBeLessThanOrEqual(60);
+  // Whole seconds, the last one counted.
+  expect(wait).toBeLessThanOrEqual(61);
   expect((await ask("192.0.2.2")).status).toBe(first.status);
 });
 
