@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { readBody } from "../../../runtime/core/http/body.js";
-import { Client, get, serveWith, SENDER, SHORT } from "./client.js";
+import { Client, get, serveWith, SENDER, SHORT_LINGER } from "./client.js";
 
 /** What would be taken for a request of somebody else if the one before ended elsewhere than a proxy thinks. */
-const SMUGGLED = get("/smuggled");
+const SMUGGLED = get("/smuggled", "Connection: close\r\n");
 
 const post = (headers: string, body: string): string =>
   `POST / HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n${body}`;
@@ -16,7 +16,7 @@ async function ask(text: string) {
       urls.push(request.url ?? "");
       void readBody(request, SENDER).then(() => response.end("done"));
     },
-    { ...SHORT, keepAliveMs: 1 },
+    SHORT_LINGER,
   );
   const client = await Client.saying(url, text + SMUGGLED);
   await client.closed;

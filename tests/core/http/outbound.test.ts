@@ -17,7 +17,7 @@ it("a host that is longer than a name can be does not break the next private key
     method: "POST",
     headers: {},
     body: "",
-    timeoutMs: 500,
+    timeoutMs: 60_000,
     lookup: () => undefined,
   });
   expect(createPrivateKey(privateKey).type).toBe("private");
@@ -29,7 +29,7 @@ it("forty callers at one server keep their connections between their requests", 
   let opened = 0;
   const server = createServer((_request, response) => response.end("{}")).on("connection", () => opened++);
   const url = new URL(`http://${await listen(server)}/`);
-  const request = { url, method: "GET", headers: {}, body: "", timeoutMs: 5_000 } as const;
+  const request = { url, method: "GET", headers: {}, body: "", timeoutMs: 60_000 } as const;
   const opens: number[] = [];
   for (let round = 0; round < 5; round++) {
     const before = opened;
@@ -45,7 +45,7 @@ it("forty callers at one server keep their connections between their requests", 
 async function answerOf(bytes: string) {
   const server = createServer(({ socket }) => socket.end(bytes));
   const url = new URL(`http://${await listen(server)}/`);
-  return sendRequest({ url, method: "GET", headers: {}, body: "", timeoutMs: 20_000 });
+  return sendRequest({ url, method: "GET", headers: {}, body: "", timeoutMs: 60_000 });
 }
 
 const DONE = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";

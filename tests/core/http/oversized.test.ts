@@ -2,7 +2,7 @@ import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { readBody } from "../../../runtime/core/http/body.js";
 import { serveOrders } from "../../support/orders.js";
-import { Client, get, serveWith, SENDER, SHORT } from "./client.js";
+import { Client, get, serveWith, SENDER } from "./client.js";
 
 const MIB = 1024 * 1024;
 const CHUNKED = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -25,7 +25,7 @@ describe("input above its limit", () => {
     ["5,000 trailers", `${CHUNKED}1\r\nx\r\n0\r\n${"X-A: 1\r\n".repeat(5000)}\r\n`, 431],
     ["a chunk extension of 20 kB", `${CHUNKED}1;${"x".repeat(20_000)}\r\nx\r\n`, 413],
   ])("is refused in the form of all errors: %s", async (_, text, status) => {
-    const client = await Client.saying(await serveWith(reading, SHORT), text);
+    const client = await Client.saying(await serveWith(reading, {}), text);
     await client.closed;
     expect(client.statuses).toEqual([status]);
     expect(client.said).toMatch(/\r\nConnection: close\r\n\r\n\{"detail":"[A-Z][\w ]+"\}$/);
@@ -33,8 +33,7 @@ describe("input above its limit", () => {
 
   it("(body) is refused to a client that keeps sending, and its connection closes", async () => {
     // Long enough for a process that stands still for a moment: it sends and reads a megabyte itself.
-    const limits = { ...SHORT, requestMs: 30_000, lingerMs: 1000 };
-    const client = await Client.saying(await serveWith(reading, limits), CHUNKED);
+    const client = await Client.saying(await serveWith(reading, { lingerMs: 3000, checkMs: 20 }), CHUNKED);
     for (let i = 0; i < 16; i++) client.send(CHUNK);
     client.drip(CHUNK, 10);
     await client.hears(/too-large$/);
@@ -43,7 +42,7 @@ describe("input above its limit", () => {
   });
 
   it("(body) is refused without being read when Content-Length announces it", async () => {
-    const url = await serveWith(reading, SHORT);
+    const url = await serveWith(reading, {});
     const head = `POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length:`;
     const large = await Client.saying(url, `${head} ${MIB + 1}\r\n\r\n`);
     await large.closed;
@@ -63,7 +62,7 @@ describe("input at its limit", () => {
     ["many headers", get("/", "a:b\r\n".repeat(3200))],
     ["a body", `${CHUNKED}${CHUNK.repeat(16)}0\r\n\r\n`],
   ])("is taken: %s", async (_, text) => {
-    const client = await Client.saying(await serveWith(reading, SHORT), text);
+    const client = await Client.saying(await serveWith(reading, {}), text);
     await client.hears(/text$/);
     expect(client.statuses).toEqual([200]);
   });

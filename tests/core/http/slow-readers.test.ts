@@ -2,7 +2,8 @@ import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { Client, get, serveWith, SHORT } from "./client.js";
+import { letPass } from "../../support/clock.js";
+import { Client, get, serveWith, SHORT_LINGER } from "./client.js";
 
 /** More than both systems' buffers hold. */
 const BYTES = 40 * 1024 * 1024;
@@ -20,14 +21,15 @@ function large(): { readonly listener: RequestListener; readonly over: Promise<v
 }
 
 /** A client that takes a piece now and then, and closes once it has all. */
-async function sipping(url: string, pauseMs = 2) {
+async function sipping(url: string, onPiece: () => void = () => undefined) {
   const client = new Client(url);
   let taken = 0;
   client.socket.removeAllListeners("data").on("data", (chunk: Buffer) => {
     taken += chunk.length;
     if (taken > BYTES) client.socket.end();
     client.socket.pause();
-    setTimeout(() => client.socket.resume(), pauseMs);
+    onPiece();
+    setTimeout(() => client.socket.resume(), 6);
   });
   await once(client.socket, "connect");
   client.send(get("/"));
@@ -40,7 +42,7 @@ const minimumRate = (bytes: number) => ({ minimumRate: { bytes, windowMs: 300 } 
 describe("a client that reads its response slowly", () => {
   it("or not at all is disconnected", async () => {
     const { listener, over } = large();
-    const client = new Client(await serveWith(listener, { ...SHORT, ...minimumRate(1) }));
+    const client = new Client(await serveWith(listener, { ...SHORT_LINGER, ...minimumRate(1) }));
     client.socket.pause();
     client.send(get("/"));
     await over;
@@ -51,19 +53,24 @@ describe("a client that reads its response slowly", () => {
 
   it("stays connected as long as it takes the minimum", async () => {
     const { listener, over } = large();
-    // It reads for about four seconds; a busy machine does not stop it for as long as the window.
-    const rate = { bytes: BYTES / 20, windowMs: 3000 };
-    const { taken } = await sipping(await serveWith(listener, { ...SHORT, minimumRate: rate }), 6);
+    // It reads for five windows of the clock, of which a busy machine does not stop it for one.
+    const rate = { bytes: BYTES / 40, windowMs: 60_000 };
+    let steps = 0;
+    const onPiece = (): void => {
+      for (; steps < 100 * (taken() / BYTES); steps++) letPass(rate.windowMs / 20);
+    };
+    const url = await serveWith(listener, { ...SHORT_LINGER, minimumRate: rate });
+    const { taken } = await sipping(url, onPiece);
     await over;
     expect(taken()).toBeGreaterThan(BYTES);
   });
 
   it("has a whole window from the start, on a server that has run for longer than one", async () => {
-    const windowMs = 3000;
-    await sleep(Math.max(0, windowMs - performance.now()));
+    const windowMs = 60_000;
+    letPass(windowMs);
     const { listener } = large();
     const rate = { bytes: BYTES, windowMs };
-    const client = new Client(await serveWith(listener, { ...SHORT, minimumRate: rate }));
+    const client = new Client(await serveWith(listener, { ...SHORT_LINGER, minimumRate: rate }));
     let taken = 0;
     client.socket.removeAllListeners("data").on("data", (chunk: Buffer) => (taken += chunk.length));
     client.socket.pause();
@@ -77,8 +84,7 @@ describe("a client that reads its response slowly", () => {
   it("is disconnected when it takes less than the minimum in a window, though it sends empty lines", async () => {
     const { listener, over } = large();
     const { client, taken } = await sipping(
-      await serveWith(listener, { ...SHORT, ...minimumRate(BYTES) }),
-      6,
+      await serveWith(listener, { ...SHORT_LINGER, ...minimumRate(BYTES) }),
     );
     client.drip("\r\n", 50);
     await over;
@@ -87,7 +93,7 @@ describe("a client that reads its response slowly", () => {
 
   it("stays connected while it waits for a response", async () => {
     const url = await serveWith((_, response) => void sleep(1000).then(() => response.end("late")), {
-      ...SHORT,
+      ...SHORT_LINGER,
       ...minimumRate(BYTES),
     });
     const client = await Client.saying(url, get("/"));

@@ -1,7 +1,7 @@
 import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { readBody } from "../../../runtime/core/http/body.js";
-import { Client, get, serveWith, SENDER, SHORT } from "./client.js";
+import { Client, get, serveWith, SENDER, SHORT, SHORT_LINGER } from "./client.js";
 
 const POST = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n";
 const TIMED_OUT = /^HTTP\/1\.1 408 Request Timeout\r\n[^]*\r\n\r\n\{"detail":"Request Timeout"\}$/;
@@ -59,14 +59,17 @@ describe("a connection on which a request arrives too slowly", () => {
   });
 
   it("after its response gets no second one", async () => {
-    const client = await Client.saying(await serveWith(refusing, SHORT), POST);
+    const client = await Client.saying(
+      await serveWith(refusing, { ...SHORT_LINGER, headersMs: 3000, requestMs: 3000 }),
+      POST,
+    );
     client.drip(" ", 20);
     await client.closed;
     expect(client.statuses).toEqual([200]);
   });
 
   it("does not block other connections", async () => {
-    const url = await serveWith(reading, { ...SHORT, headersMs: 20_000, requestMs: 20_000 });
+    const url = await serveWith(reading, SHORT_LINGER);
     for (let i = 0; i < 100; i++) (await Client.saying(url, POST)).drip(" ", 50);
     const client = await Client.saying(url, get("/"));
     await client.hears(/\r\n\r\n/);
@@ -76,15 +79,17 @@ describe("a connection on which a request arrives too slowly", () => {
 
 describe("an idle connection", () => {
   it("is closed after the keep-alive time", async () => {
-    const client = await Client.saying(await serveWith(refusing, { ...SHORT, keepAliveMs: 50 }), get("/"));
+    const client = await Client.saying(await serveWith(refusing, { ...SHORT_LINGER, keepAliveMs: 50 }), get("/"));
     await client.closed;
     expect(client.statuses).toEqual([200]);
   });
 
   it("is kept until then", async () => {
-    const client = await Client.saying(await serveWith(refusing, SHORT), get("/"));
+    const limits = { ...SHORT_LINGER, headersMs: 2000, requestMs: 2000 };
+    const client = await Client.saying(await serveWith(refusing, limits), get("/"));
     await client.hears(/no$/);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    // Longer than a request may take.
+    await new Promise((resolve) => setTimeout(resolve, 2500));
     client.send(get("/"));
     await client.hears(/no[^]*no$/);
     expect(client.statuses).toEqual([200, 200]);

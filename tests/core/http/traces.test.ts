@@ -109,12 +109,13 @@ describe("an answer", async () => {
         traceparent,
         date,
         "x-ratelimit-remaining": left,
+        "x-ratelimit-reset": reset,
         ratelimit,
         "x-request-id": id,
         "server-timing": timing,
         ...others
       } = reply.headers;
-      expect([traceparent, date, left, ratelimit, id]).not.toContain(undefined);
+      expect([traceparent, date, left, reset, ratelimit, id]).not.toContain(undefined);
       // Of this machine, and of responses with rows.
       expect(timing === undefined).toBe(reply.status !== 200);
       expect(plain.headers).toMatchObject(others);

@@ -38,7 +38,7 @@ const filtered = (key: string, body = '{"status":"Open"}') =>
 it("bodies that do not arrive whole take bounded memory; past a caller's share they get 503, and others' are read", async () => {
   const clients: Client[] = [];
   const keptBytes = await service.keptBytes(async () => {
-    clients.push(...(await unfinished(KEYS.tier1, 300)));
+    clients.push(...(await unfinished(KEYS.tier1, 150)));
   });
   expect(keptBytes).toBeLessThan(110 * MEBIBYTE);
   const refused = () => clients.filter(({ statuses }) => statuses.length > 0);

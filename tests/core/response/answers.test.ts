@@ -12,7 +12,7 @@ import { ResultCache } from "../../../runtime/core/response/result-cache.js";
 import { ResultService } from "../../../runtime/core/response/result-service.js";
 import { sendStream, StreamAborted } from "../../../runtime/core/response/respond.js";
 import { begin, sendRequest } from "../../support/http-client.js";
-import { serveWith, SHORT } from "../http/client.js";
+import { serveWith, SHORT_LINGER } from "../http/client.js";
 import { serve } from "../../support/command.js";
 import { databaseUrl, ownSchema, query } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
@@ -171,7 +171,7 @@ async function sendTo(pieces: number, windowMs: number) {
       (error: unknown) => error,
     );
   };
-  const url = await serveWith(listener, { ...SHORT, minimumRate: { bytes: 1024 * 1024, windowMs } });
+  const url = await serveWith(listener, { ...SHORT_LINGER, minimumRate: { bytes: 1024 * 1024, windowMs } });
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   socket.on("error", () => undefined);
   socket.write("GET / HTTP/1.1\r\nHost: any\r\nConnection: close\r\n\r\n");

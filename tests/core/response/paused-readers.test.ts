@@ -213,7 +213,7 @@ async function wholeBody(origin: string, form: Form): Promise<Buffer> {
 
 it(
   "every byte is the one that a reader without pauses gets, whoever pauses and leaves beside it",
-  { timeout: (SECONDS + 160) * 1000 },
+  { timeout: (SECONDS + 600) * 1000 },
   async () => {
     const plain = await startFolder(folder, VARIABLES);
     const origins = [plain.url];

@@ -42,7 +42,7 @@ async function readSlowly(response: IncomingMessage) {
 describe("a stream", () => {
   it("is reset once it takes longer than STREAM_TIMEOUT_MS of its caller's tier, however steadily it is read", async () => {
     const { url } = await startManifest(manifest, {
-      STREAM_TIMEOUT_MS: "tier0=60000,tier1=1500,tier3=60000",
+      STREAM_TIMEOUT_MS: "tier0=600000,tier1=8000,tier3=600000",
     });
     const { bytes, complete } = await readSlowly(await begin(`${url}/v1/shop/long`, KEYS.tier1));
     expect(complete).toBe(false);
