@@ -11,13 +11,10 @@ const post = (headers: string, body: string): string =>
 /** Sends a text followed by a request; returns what the server read as requests, and its responses. */
 async function ask(text: string) {
   const urls: string[] = [];
-  const url = await serveWith(
-    (request, response) => {
-      urls.push(request.url ?? "");
-      void readBody(request, SENDER).then(() => response.end("done"));
-    },
-    SHORT_LINGER,
-  );
+  const url = await serveWith((request, response) => {
+    urls.push(request.url ?? "");
+    void readBody(request, SENDER).then(() => response.end("done"));
+  }, SHORT_LINGER);
   const client = await Client.saying(url, text + SMUGGLED);
   await client.closed;
   return { urls, statuses: client.statuses };

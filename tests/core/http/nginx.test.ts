@@ -110,7 +110,10 @@ async function outcomeFor(url: string, flags: readonly string[]): Promise<string
 describe.skipIf(!needs("nginx"))("a stream that the database cuts", () => {
   it("never looks complete, at any speed of its reader, directly or through nginx, cached or not", async () => {
     // All at once: a stream waits for ten seconds at most for the place of another.
-    const direct = await serveManifest(manifest, { DATABASE_STREAM_POOL_SIZE: "20", STREAMS_PER_CALLER: "20" });
+    const direct = await serveManifest(manifest, {
+      DATABASE_STREAM_POOL_SIZE: "20",
+      STREAMS_PER_CALLER: "20",
+    });
     const { url: proxied, stop } = await startNginx(direct);
     onTestFinished(stop);
     const targets = [

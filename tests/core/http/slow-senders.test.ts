@@ -79,7 +79,10 @@ describe("a connection on which a request arrives too slowly", () => {
 
 describe("an idle connection", () => {
   it("is closed after the keep-alive time", async () => {
-    const client = await Client.saying(await serveWith(refusing, { ...SHORT_LINGER, keepAliveMs: 50 }), get("/"));
+    const client = await Client.saying(
+      await serveWith(refusing, { ...SHORT_LINGER, keepAliveMs: 50 }),
+      get("/"),
+    );
     await client.closed;
     expect(client.statuses).toEqual([200]);
   });

@@ -78,27 +78,24 @@ describe("an answer of any length", () => {
   // Of a paused stream the engine keeps nothing: the long pause is the server's, and tried once.
   const pauseMs = byEngine({ postgres: 35_000, clickhouse: 1_000 });
 
-  it(
-    `survives a client that pauses for ${String(pauseMs / 1000)} s, which keeps no place of others`,
-    async () => {
-      const own = await ownTables({
-        postgres: `CREATE VIEW @.paused AS SELECT i, repeat('x', 1000) AS filling FROM generate_series(1, 30000) i`,
-        clickhouse: [
-          "CREATE VIEW @.paused AS SELECT number AS i, repeat('x', 1000) AS filling FROM numbers(30000)",
-        ],
-      });
-      // One place for streams of this table and tier.
-      const url = await serveManifest(viewed("paused", own), { DATABASE_STREAM_POOL_SIZE: "1" });
-      const slow = await begin(`${url}/v1/big/paused`, key);
-      await expect.poll(() => readers(own)).toBe(0);
-      const other = await sendRequest(url, "/v1/big/paused", { key: KEYS.tier1 });
-      expect([other.status, (JSON.parse(other.text) as unknown[]).length]).toEqual([200, 30_000]);
-      await sleep(pauseMs);
-      let text = "";
-      for await (const chunk of slow) text += String(chunk);
-      expect(JSON.parse(text)).toHaveLength(30_000);
-    },
-  );
+  it(`survives a client that pauses for ${String(pauseMs / 1000)} s, which keeps no place of others`, async () => {
+    const own = await ownTables({
+      postgres: `CREATE VIEW @.paused AS SELECT i, repeat('x', 1000) AS filling FROM generate_series(1, 30000) i`,
+      clickhouse: [
+        "CREATE VIEW @.paused AS SELECT number AS i, repeat('x', 1000) AS filling FROM numbers(30000)",
+      ],
+    });
+    // One place for streams of this table and tier.
+    const url = await serveManifest(viewed("paused", own), { DATABASE_STREAM_POOL_SIZE: "1" });
+    const slow = await begin(`${url}/v1/big/paused`, key);
+    await expect.poll(() => readers(own)).toBe(0);
+    const other = await sendRequest(url, "/v1/big/paused", { key: KEYS.tier1 });
+    expect([other.status, (JSON.parse(other.text) as unknown[]).length]).toEqual([200, 30_000]);
+    await sleep(pauseMs);
+    let text = "";
+    for await (const chunk of slow) text += String(chunk);
+    expect(JSON.parse(text)).toHaveLength(30_000);
+  });
 
   it("makes the database wait for a client that does not read, and gives way when it goes", async () => {
     const wide = await ownTables({
@@ -158,42 +155,39 @@ describe.skipIf(process.platform !== "linux")("a million rows", () => {
   // ClickHouse sends a megabyte at a time, which Node frees later than it reads.
   const bound = byEngine({ postgres: 32, clickhouse: 128 });
 
-  it(
-    `take no more than ${String(bound)} MB above an idle server, read fast or slowly`,
-    async () => {
-      const huge = await ownTables({
-        postgres: `CREATE TABLE @.huge AS
+  it(`take no more than ${String(bound)} MB above an idle server, read fast or slowly`, async () => {
+    const huge = await ownTables({
+      postgres: `CREATE TABLE @.huge AS
         SELECT i AS id, md5(i::text) AS label, timestamptz '2025-01-01 00:00:00Z' + i * interval '1 minute' AS at, i * 1.5 AS value
         FROM generate_series(1, 1000000) i`,
-        clickhouse: [
-          `CREATE TABLE @.huge ORDER BY id AS SELECT toInt32(number) AS id, lower(hex(MD5(toString(number)))) AS label,
+      clickhouse: [
+        `CREATE TABLE @.huge ORDER BY id AS SELECT toInt32(number) AS id, lower(hex(MD5(toString(number)))) AS label,
           toDateTime('2025-01-01 00:00:00', 'UTC') + number * 60 AS at, number * 1.5 AS value FROM numbers(1000000)`,
-        ],
-      });
-      const folder = ownInstallation(viewed("huge", huge));
-      const server = await serve(folder, ["--only", "data"], {
-        DATABASE_URL: engineUrl(),
-        API_KEYS: JSON.stringify({ [key]: "tier3" }),
-      });
-      const pid = server.child.pid ?? 0;
-      await sendRequest(server.url, "/health");
-      // What it does after its start takes memory too.
-      await sleep(2000);
-      let [bytes, rows] = [0, 0];
-      const { idle, above } = await mostMemory(pid, async () => {
-        const response = await begin(`${server.url}/v1/big/huge`, key);
-        for await (const chunk of response as AsyncIterable<Buffer>) {
-          bytes += chunk.length;
-          for (let at = chunk.indexOf('"id":'); at !== -1; at = chunk.indexOf('"id":', at + 1)) rows++;
-          if (rows < 100_000) await sleep(1);
-        }
-      });
-      console.log(
-        `a million rows: ${(bytes / 1e6).toFixed(0)} MB, at most ${(above / 1e6).toFixed(1)} MB above ${(idle / 1e6).toFixed(0)} MB idle`,
-      );
-      // A row's mark may lie across two chunks.
-      expect(rows).toBeGreaterThan(990_000);
-      expect(above).toBeLessThan(bound * 1024 * 1024);
-    },
-  );
+      ],
+    });
+    const folder = ownInstallation(viewed("huge", huge));
+    const server = await serve(folder, ["--only", "data"], {
+      DATABASE_URL: engineUrl(),
+      API_KEYS: JSON.stringify({ [key]: "tier3" }),
+    });
+    const pid = server.child.pid ?? 0;
+    await sendRequest(server.url, "/health");
+    // What it does after its start takes memory too.
+    await sleep(2000);
+    let [bytes, rows] = [0, 0];
+    const { idle, above } = await mostMemory(pid, async () => {
+      const response = await begin(`${server.url}/v1/big/huge`, key);
+      for await (const chunk of response as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        for (let at = chunk.indexOf('"id":'); at !== -1; at = chunk.indexOf('"id":', at + 1)) rows++;
+        if (rows < 100_000) await sleep(1);
+      }
+    });
+    console.log(
+      `a million rows: ${(bytes / 1e6).toFixed(0)} MB, at most ${(above / 1e6).toFixed(1)} MB above ${(idle / 1e6).toFixed(0)} MB idle`,
+    );
+    // A row's mark may lie across two chunks.
+    expect(rows).toBeGreaterThan(990_000);
+    expect(above).toBeLessThan(bound * 1024 * 1024);
+  });
 });
