@@ -31,7 +31,7 @@ it("a query that is answered with another protocol fails, and delays no close", 
     if (method === "GET") response.end("Ok.");
     else socket.write(SWITCHING);
   });
-  const late = pause(20_000, "late", { ref: false });
+  const late = pause(120_000, "late", { ref: false });
   const failed = connection.run(query).then(
     () => "resolved",
     () => "rejected",

@@ -304,7 +304,7 @@ async function drive(name: string, seed: number, differing: unknown[]): Promise<
 
 it.skipIf(!hasClickhouse)(
   `answers ${String(CHANGES)} requests after random changes as ClickHouse does, and as a server that has just started`,
-  { timeout: 180_000 + 1000 * CHANGES },
+  { timeout: 600_000 + 1000 * CHANGES },
   async () => {
     const differing: unknown[] = [];
     const compared = await Promise.all(LANES.map((name, i) => drive(name, SEED + i, differing)));

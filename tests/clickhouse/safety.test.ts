@@ -104,7 +104,7 @@ describe.skipIf(!hasClickhouse)("a query of ClickHouse that fails", () => {
   });
 
   it("because it takes too long is killed", async () => {
-    const url = await serve({ STATEMENT_TIMEOUT_MS: "300" });
+    const url = await serve({ STATEMENT_TIMEOUT_MS: "2000" });
     expect(statusAndBody(await ask(url, "slow"))).toEqual(tooLarge("time"));
     await expect.poll(running).toBe(0);
   });

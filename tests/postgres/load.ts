@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { atEnd } from "../support/at-end.js";
+import { seeded } from "../metrics/random-requests.js";
 import { ROWS, rowsFrom, someKey } from "./world.js";
 
 /** Clients that ask all the time, and how long each rests after an answer: a load that two cores bear well. */
@@ -8,6 +9,9 @@ const REST_MS = 5;
 
 /** Every so many requests one asks for everything, which comes piece by piece. */
 const WHOLE_EVERY = 20;
+
+/** `LOAD_SEED` gives other requests. */
+const random = seeded(Number(process.env["LOAD_SEED"] ?? 1));
 
 /** What came of the requests so far. */
 export interface Tally {
@@ -37,7 +41,7 @@ export function startLoad(base: string): Load {
   const tally: Tally = { answers: 0, refusals: {}, broken: 0, wrong: [], slowestMs: 0, streak: 0 };
   let isOver = false;
   const client = async (): Promise<void> => {
-    for (let i = 1 + Math.floor(Math.random() * WHOLE_EVERY); !isOver; i++) {
+    for (let i = 1 + Math.floor(random() * WHOLE_EVERY); !isOver; i++) {
       await (i % WHOLE_EVERY === 0 ? askForAll(base, tally) : askForPage(base, tally));
       await sleep(REST_MS);
     }
@@ -55,7 +59,7 @@ export function startLoad(base: string): Load {
   const settled = async (streak = 100): Promise<void> => {
     tally.streak = 0;
     for (let tries = 0; tally.streak < streak; tries++) {
-      if (tries === 1000) throw new Error(`It does not recover: ${JSON.stringify(tally)}`);
+      if (tries === 1800) throw new Error(`It does not recover: ${JSON.stringify(tally)}`);
       await sleep(50);
     }
   };
@@ -63,8 +67,8 @@ export function startLoad(base: string): Load {
 }
 
 function askForPage(base: string, tally: Tally): Promise<void> {
-  const limit = 1 + Math.floor(Math.random() * 100);
-  const offset = Math.floor(Math.random() * ROWS);
+  const limit = 1 + Math.floor(random() * 100);
+  const offset = Math.floor(random() * ROWS);
   const path = `/v1/faults/pages?limit=${String(limit)}&offset=${String(offset)}`;
   return ask(base, path, rowsFrom(offset + 1, limit), tally);
 }

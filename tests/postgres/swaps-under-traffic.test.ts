@@ -221,5 +221,5 @@ it(
     expect(repeated).toBeGreaterThan(0);
     expect(repeated).toBeLessThanOrEqual(swaps * most);
   },
-  300_000 + 60_000 * ROUNDS,
+  600_000 + 60_000 * ROUNDS,
 );

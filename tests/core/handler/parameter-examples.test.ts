@@ -88,7 +88,7 @@ it("by every operator, with pages and sorting", async () => {
   expect(count).toBeGreaterThan(150);
 });
 
-it("by every type of the database", { timeout: 180_000 }, async () => {
+it("by every type of the database", async () => {
   const schema = await ownTables({
     postgres: `CREATE EXTENSION IF NOT EXISTS citext; CREATE EXTENSION IF NOT EXISTS hstore;
       CREATE TYPE @.mood AS ENUM ('sad', 'ok'); CREATE DOMAIN @.small AS int CHECK (VALUE < 100); CREATE TYPE @.pair AS (a int, b text)`,

@@ -149,7 +149,7 @@ const REQUESTS = Number(process.env["HANDLER_REQUESTS"] ?? 1500);
 
 it(
   "any request is answered in the form of the law, and never with a failure",
-  { timeout: 60_000 + 10 * REQUESTS },
+  { timeout: 600_000 + 10 * REQUESTS },
   async () => {
     await fc.assert(
       fc.asyncProperty(question, async ({ method, target, headers, body }) => {

@@ -115,7 +115,7 @@ it("walks over a million rows while their table is exchanged: no row of both bui
     const inOrder = ids.toSorted((a, b) => (b % BUCKETS) - (a % BUCKETS) || a - b);
     expect(ids).toEqual(inOrder);
   }
-}, 300_000);
+});
 
 it("continues after a build, whose time each page has", async () => {
   const get = (target: string) => sendRequest(service.url, target, { key: KEYS.tier3 });

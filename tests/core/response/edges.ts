@@ -64,6 +64,6 @@ export const startVarnish: StartEdge = async (upstream, change = (text) => text)
   ]);
   atEnd(stopOf(varnish));
   const url = `http://${listen}`;
-  await vi.waitFor(() => fetch(`${url}/health`), { timeout: 60_000, interval: 200 });
+  await vi.waitFor(() => fetch(`${url}/health`), { timeout: 90_000, interval: 200 });
   return { url, cache: { purgeUrl: `${url}/`, purgeMethod: "BAN", token: TOKEN } };
 };

@@ -1,8 +1,9 @@
 import { request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
+import pg from "pg";
 import { expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
-import { ownSchema, query } from "../../support/database.js";
+import { databaseUrl, ownSchema, query } from "../../support/database.js";
 import { sendRequest } from "../../support/http-client.js";
 import { manifestOf } from "../../support/manifest.js";
 import { KEYS, serveManifest } from "../../support/service.js";
@@ -12,7 +13,9 @@ const schema = await ownSchema(
   `CREATE VIEW @.long AS SELECT i AS id, repeat('x', CASE i WHEN 1 THEN 12000000 ELSE 300000 END) AS note
      FROM generate_series(1, 3) i;
    CREATE TABLE @.small AS SELECT 1 AS id, 'x' AS note;
-   CREATE VIEW @.slow AS SELECT 1 AS id, pg_sleep(1)::text AS note`,
+   CREATE FUNCTION @.gate() RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+     WHILE NOT pg_try_advisory_xact_lock_shared(hashtext('@')) LOOP PERFORM pg_sleep(0.01); END LOOP; RETURN 'x'; END $$;
+   CREATE VIEW @.slow AS SELECT 1 AS id, @.gate() AS note`,
 );
 const model = (name: string) => ({
   ...{ name, schema, tags: ["production", "ended", `api:${name}`] },
@@ -42,7 +45,7 @@ async function unread() {
   await pause(300);
   const statusOf = async (name: string): Promise<number> =>
     (await sendRequest(url, `/v1/ended/${name}`, { key: KEYS.tier2 })).status;
-  const small = () => Promise.race([statusOf("small"), pause(20_000, "no response", { ref: false })]);
+  const small = () => Promise.race([statusOf("small"), pause(120_000, "no response", { ref: false })]);
   return { small, slow: () => statusOf("slow"), leave: () => stalled.destroy() };
 }
 
@@ -56,8 +59,14 @@ it("a stream that its client has not read stops no reading of the next query on 
 
 it("a client that leaves an ended stream cancels nobody else's query on its connection", async () => {
   const { slow, leave } = await unread();
+  const gatekeeper = new pg.Client(databaseUrl);
+  await gatekeeper.connect();
+  await gatekeeper.query(`SELECT pg_advisory_lock(hashtext('"${schema}"'))`);
   const status = slow();
-  await expect.poll(() => running("slow"), { interval: 10 }).toBe(1);
+  await expect.poll(() => running("slow")).toBe(1);
   leave();
+  // A cancellation would have come by then.
+  await pause(1000);
+  await gatekeeper.end();
   expect(await status).toBe(200);
 });

@@ -98,13 +98,18 @@ it("a database that is frozen delays no stop of the server", async () => {
   await database.freeze();
   const started = performance.now();
   expect((await stop()).code).toBe(0);
-  expect(performance.now() - started).toBeLessThan(15_000);
+  expect(performance.now() - started).toBeLessThan(30_000);
 });
 
 it("callers whose queries wait for a lock get their other tables meanwhile", async () => {
   const keys = Array.from({ length: 12 }, (_, i) => `sk_live_locked_${String(i)}`);
   const API_KEYS = JSON.stringify(Object.fromEntries(keys.map((key) => [key, "tier3"])));
-  const url = await serveManifest(manifest, { DATABASE_POOL_SIZE: "8", API_KEYS });
+  const url = await serveManifest(manifest, {
+    DATABASE_POOL_SIZE: "8",
+    API_KEYS,
+    // Those that wait for the lock do so until the others are answered.
+    STATEMENT_TIMEOUT_MS: "600000",
+  });
   await sendRequest(url, "/v1/shop/locked");
   const client = await locker();
   await client.query(`BEGIN; LOCK TABLE "${schema}".locked IN ACCESS EXCLUSIVE MODE`);
@@ -125,7 +130,7 @@ describe("slow readers", () => {
       STREAM_SPOOL_MEGABYTES: "0",
     });
     for (let i = 0; i < 10; i++) void begin(`${url}/v1/shop/long`).catch(() => null);
-    await expect.poll(() => running("long")).toBeGreaterThan(0);
+    await expect.poll(() => running(`"${schema}"."long"`)).toBeGreaterThan(0);
     expect((await sendRequest(url, "/v1/shop/locked")).status).toBe(200);
     const { status, text } = await sendRequest(url, "/v1/shop/quick", { key: KEYS.tier3 });
     expect([status, (JSON.parse(text) as unknown[]).length]).toEqual([200, 5000]);
@@ -134,7 +139,7 @@ describe("slow readers", () => {
   it("hold no transaction once the database has returned all rows", async () => {
     const url = await serveManifest(manifest);
     const response = await begin(`${url}/v1/shop/swapped`);
-    await expect.poll(() => running("swapped"), { timeout: 90_000 }).toBe(0);
+    await expect.poll(() => running(`"${schema}"."swapped"`), { timeout: 90_000 }).toBe(0);
     const client = await locker();
     await client.query(`BEGIN; ALTER TABLE "${schema}".swapped RENAME TO swapped_old;
       ALTER TABLE "${schema}".swapped_old RENAME TO swapped; COMMIT`);
@@ -147,7 +152,7 @@ describe("slow readers", () => {
   it("are reset when a table swap waits for them, so that it can proceed", async () => {
     const url = await serveManifest(manifest, { STREAM_SPOOL_MEGABYTES: "0" });
     const response = await begin(`${url}/v1/shop/swapped`);
-    await expect.poll(() => running("swapped")).toBe(1);
+    await expect.poll(() => running(`"${schema}"."swapped"`)).toBe(1);
     const client = await locker();
     // It would wait until the reader continues, which it never does.
     await client.query(`ALTER TABLE "${schema}".swapped RENAME COLUMN label TO label_new;

@@ -152,7 +152,8 @@ describe("queries that arrive together", () => {
   });
 
   it("are answered when one exceeds its time limit", async () => {
-    const pool = openPool(500);
+    // The others have the same limit, and keep it on a busy machine.
+    const pool = openPool(6000);
     await prepare(pool, SLEEP, ECHO);
     const late = ask(pool, SLEEP, FOREVER_SECONDS);
     expect(await askWith(pool, late)).toEqual(ECHOES);

@@ -8,6 +8,7 @@ import { atEnd } from "../../support/at-end.js";
 import { databaseUrl, ownSchema, query } from "../../support/database.js";
 import { proxyOf } from "../../support/database-proxy.js";
 import { bytesOf, callerNamed, queryContext } from "../../support/query-context.js";
+import { seeded } from "../../metrics/random-requests.js";
 
 /** Rows of each caller of the fault test; those of every fourth have 1,000 characters, and are a stream. */
 const OWN_ROWS = 40;
@@ -19,6 +20,9 @@ type Fault = (typeof KINDS)[number];
 
 /** Faults of a run, a quarter of each kind. */
 const FAULTS = Number(process.env["FAULTS"] ?? 30);
+
+/** `FAULT_SEED` gives other faults. */
+const random = seeded(Number(process.env["FAULT_SEED"] ?? 1));
 
 /** Names that our statements have, and names that look like parts of them. */
 const HOSTILE = [
@@ -95,7 +99,7 @@ function passInPieces(database: Socket, client: Socket, size: () => number): voi
 }
 
 it("rows are the same in pieces of one to seven bytes, in every format", async () => {
-  const size = () => 1 + Math.floor(Math.random() * 7);
+  const size = () => 1 + Math.floor(random() * 7);
   const proxy = await proxyOf(databaseUrl, (client, connect) => passInPieces(connect(), client, size));
   const [whole, cut] = [open(), open(proxy.url)];
   const sort = [["id", "ASC"]] as const;
@@ -166,7 +170,7 @@ it(
         if (passed > cutAfter) client.resetAndDestroy();
       });
     });
-    const warehouse = open(proxy.url, 5000);
+    const warehouse = open(proxy.url);
     const counts = { whole: 0, failed: 0, left: 0 };
     const one = async (owner: number, kind: Fault | null): Promise<void> => {
       const condition: Condition = {
@@ -200,8 +204,8 @@ it(
     };
     for (let fault = 0; fault < FAULTS; fault++) {
       const kind = KINDS[fault % KINDS.length] as Fault;
-      cutAfter = kind === "cut" ? Math.random() * (Math.random() < 0.5 ? 60_000 : 3_000_000) : Infinity;
-      const asked = Array.from({ length: 8 }, () => one(1 + Math.floor(Math.random() * 20), kind));
+      cutAfter = kind === "cut" ? random() * (random() < 0.5 ? 60_000 : 3_000_000) : Infinity;
+      const asked = Array.from({ length: 8 }, () => one(1 + Math.floor(random() * 20), kind));
       if (kind === "kill")
         await query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'routewright' AND random() < 0.5
         AND query LIKE '%${schema}%'`);

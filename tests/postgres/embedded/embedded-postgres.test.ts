@@ -18,7 +18,7 @@ const MODULE = new URL("../../../runtime/postgres/embedded/embedded-postgres.ts"
 /** One cluster for the tests that do not depend on what the one before has left; mode 0700, so as root also hard to reach. */
 let dataDir: string;
 /** Generous: machines are slow when they run everything at once. */
-const PATIENCE = { timeout: 60_000, interval: 100 };
+const PATIENCE = { timeout: 90_000, interval: 100 };
 
 const running = new Set<EmbeddedPostgres>();
 
@@ -142,7 +142,7 @@ describe("the embedded PostgreSQL", () => {
     const text = await readFile(inData("postmaster.pid"), "utf8");
     await server.stop();
     const { uid, gid } = await stat(inData("PG_VERSION"));
-    const stranger = spawn("sleep", ["60"], process.getuid?.() === 0 ? { uid, gid } : {});
+    const stranger = spawn("sleep", ["600"], process.getuid?.() === 0 ? { uid, gid } : {});
     await writeFile(inData("postmaster.pid"), text.replace(/^\d+/, String(stranger.pid)), { mode: 0o600 });
     await chown(inData("postmaster.pid"), uid, gid);
     expect(await ask(await start(), "SELECT 1 AS one")).toEqual({ one: 1 });
