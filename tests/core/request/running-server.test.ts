@@ -1,14 +1,12 @@
 import { execSync } from "node:child_process";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sendRequest } from "../../support/http-client.js";
 import { databaseUrl } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { run, serve, type Served } from "../../support/command.js";
 import { generateInto, ownFolder, ownInstallation } from "../../support/service.js";
-
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
 
 const VARIABLES = { DATABASE_URL: databaseUrl, USAGE_ENABLED: "false", RATE_LIMITS: "1000000" };
 const NOT_RELOADED = "not reloaded: the server keeps serving; correct the problem and send SIGHUP again";
@@ -46,6 +44,12 @@ const [one, two] = await Promise.all([startIn(1), startIn(2)]);
 /** With both servers side by side: most of the time is waiting for their checks. */
 const inBoth = (test: (server: Started) => Promise<void>) => () => Promise.all([one, two].map(test));
 
+/** In one step: a server may read it at any moment. */
+function replace(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text);
+  renameSync(`${file}.new`, file);
+}
+
 /** Changes the key file, and waits until every worker has read it: ten requests may all meet the same one. */
 async function changeKeys({ served, workers }: Started, change: () => unknown): Promise<void> {
   const reloads = (): number => countOf(served, "keys reloaded");
@@ -81,16 +85,16 @@ describe("a running server, of one process and of two workers,", () => {
     inBoth(async (server) => {
       const { folder, served, workers } = server;
       const file = join(folder, "api_keys.json");
-      await changeKeys(server, () => writeFileSync(file, JSON.stringify({ sk_live_first: "tier3" })));
+      await changeKeys(server, () => replace(file, JSON.stringify({ sk_live_first: "tier3" })));
       expect(await statuses(served, "/", "sk_live_first")).toEqual([200]);
       const messages = () => countOf(served, "the key file is invalid: the previous keys stay active");
       const before = messages();
-      writeFileSync(file, '{"sk_live_twice": "tier0", "sk_live_twice": "tier3"}');
+      replace(file, '{"sk_live_twice": "tier0", "sk_live_twice": "tier3"}');
       await expect.poll(messages, TAKEN).toBe(before + workers);
       expect(await statuses(served, "/", "sk_live_first")).toEqual([200]);
       expect(served.printed().stdout).toContain("entries 1 and 2: the same key twice. Keep one of them.");
       expect(served.printed().stdout).not.toContain("sk_live_twice");
-      await changeKeys(server, () => writeFileSync(file, "{}"));
+      await changeKeys(server, () => replace(file, "{}"));
       expect(await statuses(served, "/", "sk_live_first")).toEqual([403]);
     }),
   );
@@ -116,24 +120,24 @@ describe("a running server, of one process and of two workers,", () => {
   it("keeps its keys while the file cannot be read", async () => {
     const { folder, served } = one;
     const file = join(folder, "api_keys.json");
-    writeFileSync(file, JSON.stringify({ sk_live_kept: "tier3" }));
+    replace(file, JSON.stringify({ sk_live_kept: "tier3" }));
     await expect.poll(() => statuses(served, "/", "sk_live_kept"), TAKEN).toEqual([200]);
     for (const [command, reason] of [
-      ["ln -s api_keys.json api_keys.json", "ELOOP"],
-      ["mkfifo api_keys.json", "not a file"],
-      ["ln -s generated/openapi.json/keys api_keys.json", "ENOTDIR"],
-      ["mkdir api_keys.json", "not a file"],
+      ["ln -s api_keys.json", "ELOOP"],
+      ["mkfifo", "not a file"],
+      ["ln -s generated/openapi.json/keys", "ENOTDIR"],
+      ["ln -s generated", "not a file"],
     ] as const) {
       const problem = `API_KEYS_FILE: cannot read ./api_keys.json (${reason}).`;
       const said = (): number => served.printed().stdout.split(problem).length - 1;
       const before = said();
-      rmSync(file);
-      execSync(command, { cwd: folder });
+      // Without the file for a moment, a server that reads just then would have no keys.
+      execSync(`${command} api_keys.json.new`, { cwd: folder });
+      renameSync(`${file}.new`, file);
       await expect.poll(said, TAKEN).toBe(before + 1);
       expect(await statuses(served, "/", "sk_live_kept")).toEqual([200]);
     }
-    rmSync(file, { recursive: true });
-    writeFileSync(file, "{}");
+    replace(file, "{}");
     await expect.poll(() => statuses(served, "/", "sk_live_kept"), TAKEN).toEqual([403]);
   });
 });

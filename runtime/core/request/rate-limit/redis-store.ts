@@ -6,13 +6,17 @@ import type { Logger } from "pino";
 import { RateLimiterRedis } from "rate-limiter-flexible";
 import { RATE_WINDOW_SECONDS } from "../../model/tier.js";
 import type { RateWindow } from "../../model/caller.js";
+import { signalAfter, Timer } from "../../model/timer.js";
 import { databaseLookup } from "../../http/name-lookup.js";
 import { MemoryStore, type RateLimitStore, WINDOW_MS } from "./memory-store.js";
 
-/** How long a request waits for Redis: far longer than a healthy Redis takes. */
-const COMMAND_TIMEOUT_MS = 250;
-/** Limit for connecting, for silence of a connection with pending commands, and for pauses between attempts. */
-const CONNECTION_TIMEOUT_MS = 1000;
+const LIMITS = {
+  /** How long a request waits for Redis: far longer than a healthy Redis takes. */
+  commandMs: 250,
+  /** Limit for connecting, for silence of a connection with pending commands, and for pauses between attempts. */
+  connectionMs: 1000,
+};
+export type RedisLimits = typeof LIMITS;
 /** How long Redis counts as down after a failure. Without it a frozen Redis costs every request 250 ms. */
 const DOWN_MS = 1000;
 
@@ -25,6 +29,7 @@ export class RedisStore implements RateLimitStore {
   degraded: string | null = null;
   readonly #local = new MemoryStore();
   readonly #log: Logger;
+  readonly #limits: RedisLimits;
   #client: Redis | null = null;
   #limiter: RateLimiterRedis | null = null;
   /**
@@ -35,8 +40,9 @@ export class RedisStore implements RateLimitStore {
   #retry: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(url: string, log: Logger) {
+  constructor(url: string, log: Logger, limits = LIMITS) {
     this.#log = log;
+    this.#limits = limits;
     this.#opening = this.#open(url)
       .then(() => this.#probe())
       .catch((error: unknown) => this.#down(error))
@@ -71,25 +77,27 @@ export class RedisStore implements RateLimitStore {
   async #ask(method: "hit" | "peek", name: string): Promise<RateWindow> {
     const limiter = this.#limiter;
     if (limiter === null) throw new Error("no connection");
-    let timer: NodeJS.Timeout | undefined;
+    const { commandMs } = this.#limits;
+    let timer: Timer | undefined;
     const late = new Promise<never>((_, reject) => {
-      const expire = (): void => reject(new Error(`no answer within ${String(COMMAND_TIMEOUT_MS)} ms`));
+      const expire = (): void => reject(new Error(`no answer within ${String(commandMs)} ms`));
       // A reply may have arrived while this process was busy: the event loop reads sockets before immediates. ioredis'
       // `commandTimeout` took a healthy Redis for down in 7 of 10 pauses of 400 ms, this in none.
-      timer = setTimeout(() => setImmediate(expire), COMMAND_TIMEOUT_MS);
+      timer = new Timer(commandMs, () => void setImmediate(expire));
     });
     const reply = method === "hit" ? limiter.consume(name) : limiter.get(name);
-    const result = await Promise.race([reply, late]).finally(() => clearTimeout(timer));
+    const result = await Promise.race([reply, late]).finally(() => timer?.stop());
     return { count: result?.consumedPoints ?? 0, resetAt: Date.now() + (result?.msBeforeNext ?? WINDOW_MS) };
   }
 
   /** Connects in the background and reconnects without end. Rejects with the reason when the first attempt fails. */
   async #open(url: string): Promise<void> {
+    const { connectionMs } = this.#limits;
     const client = new Redis(url, {
       Connector: RedisConnector,
-      connectTimeout: CONNECTION_TIMEOUT_MS,
-      socketTimeout: CONNECTION_TIMEOUT_MS,
-      retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, CONNECTION_TIMEOUT_MS),
+      connectTimeout: connectionMs,
+      socketTimeout: connectionMs,
+      retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, LIMITS.connectionMs),
       // Commands neither wait for a connection nor are sent twice.
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
@@ -106,7 +114,7 @@ export class RedisStore implements RateLimitStore {
       // The caller compares with the limit; the library would throw when it is reached.
       points: Number.MAX_SAFE_INTEGER,
     });
-    const signal = AbortSignal.timeout(CONNECTION_TIMEOUT_MS);
+    const signal = signalAfter(connectionMs);
     await once(client, "ready", { signal }).catch((error: unknown) => {
       throw signal.aborted ? new Error("no connection") : error;
     });
@@ -139,7 +147,7 @@ class RedisConnector extends AbstractConnector {
   readonly #options: RedisOptions;
 
   constructor(options: unknown) {
-    const { disconnectTimeout = CONNECTION_TIMEOUT_MS } = options as RedisOptions;
+    const { disconnectTimeout = LIMITS.connectionMs } = options as RedisOptions;
     super(disconnectTimeout);
     this.#options = options as RedisOptions;
   }

@@ -9,6 +9,8 @@ import { rateLimitStoreContract, type StoreOnClock } from "./store-contract.js";
 
 const PREFIX = "routewright:rate:";
 const log = pino({ level: "silent" });
+/** What a Redis on a busy machine needs. */
+const PATIENT = { commandMs: 60_000, connectionMs: 60_000 };
 
 const hasRedis = needs("redis-server");
 
@@ -30,7 +32,7 @@ describe.skipIf(!hasRedis)("with a Redis,", async () => {
 
   /** A store that is connected. */
   async function openStore(): Promise<RateLimitStore> {
-    const store = await openRateLimitStore(redis.url, log);
+    const store = await openRateLimitStore(redis.url, log, PATIENT);
     atEnd(() => store.close());
     await store.peek("ip:opened");
     return store;
@@ -66,8 +68,8 @@ describe.skipIf(!hasRedis)("with a Redis,", async () => {
   });
 
   it("the first request is counted in Redis, before the connection is established", async () => {
-    const first = await openRateLimitStore(redis.url, log);
-    const second = await openRateLimitStore(redis.url, log);
+    const first = await openRateLimitStore(redis.url, log, PATIENT);
+    const second = await openRateLimitStore(redis.url, log, PATIENT);
     atEnd(() => [first, second].forEach((store) => store.close()));
     const [a, b] = await Promise.all([first.hit("ip:first"), second.hit("ip:first")]);
     expect([a.count, b.count].toSorted()).toEqual([1, 2]);
