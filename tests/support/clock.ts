@@ -7,6 +7,12 @@ export function setClockBack(milliseconds: number): void {
   atEnd(() => void vi.useRealTimers());
 }
 
+/** Holds the time by `performance.now()` still: what waits reaches no limit. Timers go on. */
+export function holdTime(): void {
+  const clock = vi.spyOn(performance, "now").mockReturnValue(now());
+  atEnd(() => clock.mockRestore());
+}
+
 const now = performance.now.bind(performance);
 let passed = 0;
 

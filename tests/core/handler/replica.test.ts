@@ -9,13 +9,16 @@ const key = KEYS.tier3;
 it("a query that a replica cancels for recovery is tried again, up to its time limit, and is an overload then", async () => {
   const primary = await OwnServer.create();
   await primary.query(
-    "CREATE TABLE emptied (id int); CREATE TABLE going_on AS SELECT 1; CREATE VIEW slow AS SELECT (SELECT count(*)::int FROM emptied) AS id FROM pg_sleep(0.5)",
+    "CREATE TABLE emptied (id int); CREATE TABLE going_on AS SELECT 1; CREATE VIEW slow AS SELECT (SELECT count(*)::int FROM emptied) AS id FROM pg_sleep(2)",
   );
   const replica = await primary.standby();
   const manifest = manifestOf([
     { name: "slow", schema: "public", tags: ["production", "replica", "api:slow"] },
   ]);
-  const patient = await serveManifest(manifest, { DATABASE_URL: replica.url });
+  const patient = await serveManifest(manifest, {
+    DATABASE_URL: replica.url,
+    STATEMENT_TIMEOUT_MS: "600000",
+  });
   const hurried = await serveManifest(manifest, { DATABASE_URL: replica.url, STATEMENT_TIMEOUT_MS: "3000" });
   const ask = (url: string) => sendRequest(url, "/v1/replica/slow", { key });
   const replayed = () => replica.query("SELECT 1 FROM pg_class WHERE relname = 'slow'");

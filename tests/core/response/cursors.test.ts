@@ -358,8 +358,9 @@ describe("a cursor", () => {
         ? `ALTER TABLE ${schema}.points MODIFY COLUMN flag String SETTINGS mutations_sync = 2`
         : `DROP VIEW ${schema}.points_view; ALTER TABLE ${schema}.points ALTER COLUMN flag TYPE text`,
     );
-    await new Promise((resolve) => setTimeout(resolve, 1200));
-    expect(statusAndBody(await get(`points?limit=5&sort_by=flag&cursor=${cursor}`))).toEqual(INVALID);
+    await expect
+      .poll(async () => statusAndBody(await get(`points?limit=5&sort_by=flag&cursor=${cursor}`)))
+      .toEqual(INVALID);
     expect((await get("points?limit=5&sort_by=flag")).status).toBe(200);
   });
 });

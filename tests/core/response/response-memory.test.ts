@@ -3,6 +3,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../../support/at-end.js";
+import { holdTime } from "../../support/clock.js";
 import { ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { needs, programPath } from "../../support/needs.js";
@@ -62,6 +63,8 @@ for s in sockets:
 
 describe.skipIf(!needs("python3"))("answers that nobody reads", () => {
   it("take half of ANSWER_MEMORY_MEGABYTES and one answer per connection; others are served, theirs follow", async () => {
+    // Answers wait for ten seconds at most until others are read.
+    holdTime();
     const port = new URL(url).port;
     const child = spawn(programPath("python3"), ["-c", READER, port, String(CLIENTS)], {
       stdio: ["pipe", "pipe", "inherit"],

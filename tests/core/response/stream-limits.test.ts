@@ -53,7 +53,7 @@ describe("a stream", () => {
   });
 
   it("ends when the query for the next page fails: its caller can have others", async () => {
-    const { url } = await startManifest(manifest, { STATEMENT_TIMEOUT_MS: "tier0=1000,tier3=1000" });
+    const { url } = await startManifest(manifest, { STATEMENT_TIMEOUT_MS: "tier0=2000,tier3=2000" });
     for (let i = 0; i < 3; i++) {
       const reply = await sendRequest(url, "/v1/shop/slow_end", { key: KEYS.tier3 });
       expect(statusAndBody(reply)).toEqual(tooLarge("time"));

@@ -273,7 +273,7 @@ describe.skipIf(process.platform !== "linux")("a million rows of a table", () =>
     const pid = server.child.pid ?? 0;
     // Loads the library.
     await sendRequest(server.url, `/v1/tables/few.${suffix}`, { key });
-    await sleep(500);
+    await sleep(2000);
     let bytes = 0;
     const started = performance.now();
     const { idle, above } = await mostMemory(pid, async () => {
